@@ -1,4 +1,4 @@
-//! Bytes of text in its character set. In memory all text is UTF-8, whatever its column's character set.
+//! Text in a character set. In memory all text is UTF-8, whatever the character set of its column is.
 
 use std::borrow::Cow;
 

@@ -6,7 +6,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coercibility {
     Explicit = 0,
-    /// A mix of two columns' collations: good for display, not for comparison.
+    /// A mix of two columns' collations: it can be displayed, but not compared.
     None = 1,
     Implicit = 2,
     SystemConstant = 3,
@@ -29,8 +29,8 @@ impl Coercibility {
     }
 }
 
-/// The properties that a query's column has from its expression: the collation of a literal yields to that of
-/// a table's column, also if the literal is a column of a derived table.
+/// The coercibility of a query's column, which comes from its expression: the collation of a literal yields
+/// to that of a table's column, also if the literal is a column of a derived table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strength {
     pub(crate) coercibility: Coercibility,
@@ -41,7 +41,7 @@ pub struct Strength {
 }
 
 impl Strength {
-    /// That of a column that an aggregate makes of an expression.
+    /// The strength of an aggregate's result.
     #[must_use]
     pub fn of_aggregate(self) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Strength {
         }
     }
 
-    /// The same as another query sees the column: where rows are grouped, they are stored in a table.
+    /// The strength that another query sees: grouped rows are stored in a table.
     #[must_use]
     pub fn in_table(self) -> Self {
         Self {

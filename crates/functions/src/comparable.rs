@@ -1,7 +1,7 @@
-//! The comparable form of values, which sorting, grouping and DISTINCT work on in both executors.
+//! The comparable form of values. Sorting, grouping and DISTINCT use it in both executors.
 //!
-//! Values of most types compare as MySQL compares them. For others a key takes their place: the sort key of
-//! the collation for strings, [`crate::json::key`] for JSON. -0 is replaced by 0.
+//! Values of most types already compare as in MySQL. Others are replaced by a key: strings by the sort key of
+//! the collation, JSON by [`crate::json::key`]. -0 is replaced by 0.
 //!
 //! Not here: the order of rows, and its keys ([`crate::order`]); keys in the store (`schema::layout`).
 
@@ -18,7 +18,7 @@ use crate::json::key as json;
 /// The purpose of a comparable form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// ORDER BY. Of JSON arrays and objects it compares only the lengths, as in MySQL.
+    /// ORDER BY. As in MySQL, it compares only the lengths of JSON arrays and objects.
     Order,
     /// Equality.
     Value,
@@ -29,7 +29,7 @@ pub fn differs(ty: &SqlType) -> bool {
     has_key(ty) || ty.is_float()
 }
 
-/// Whether the form is a key: bytes.
+/// Whether the form is a key, which consists of bytes.
 fn has_key(ty: &SqlType) -> bool {
     ty.kind == TypeKind::Json || ty.arrow_type() == DataType::Utf8 && ty.collation != Collation::Binary
 }
@@ -63,7 +63,7 @@ pub fn array(values: &ArrayRef, ty: &SqlType, purpose: Purpose) -> ArrayRef {
 fn text_keys(texts: &StringArray, collation: Collation) -> BinaryArray {
     let mut keys = BinaryBuilder::with_capacity(texts.len(), texts.values().len() * 2);
     let mut key = Vec::new();
-    // Flags and codes are often of one character.
+    // Columns of flags and codes often have one character.
     let mut of_one = [const { None::<Vec<u8>> }; 128];
     for text in texts {
         match text.map(str::as_bytes) {
@@ -119,7 +119,7 @@ pub(crate) fn write(datum: &Datum<'_>, ty: &SqlType, out: &mut Vec<u8>) {
             out.push(normal.scale);
             out.extend_from_slice(&normal.unscaled.to_le_bytes());
         }
-        // Its key says where it ends.
+        // Its key marks its own end.
         Datum::Json(document) => json::write_value(*document, out),
         Datum::String(_) | Datum::Bytes(_) => {
             let start = out.len();

@@ -19,11 +19,11 @@ use crate::warnings::Warnings;
 pub enum Strictness {
     Error,
     Warn,
-    /// As `Warn`, in DML with IGNORE: other errors of a row are warnings as well.
+    /// As `Warn`, for DML with IGNORE: other errors of a row become warnings as well.
     Ignore,
 }
 
-/// Whom a session works for.
+/// The account that a session runs as.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
     /// USER(): the name and host that the client gave.
@@ -46,7 +46,8 @@ pub struct EvalContext {
     /// Values of the statement's parameters, in order.
     pub params: Vec<Value>,
     pub sql_mode: SqlMode,
-    /// Whether a conversion that loses something fails: true in DML under strict mode without IGNORE.
+    /// What happens if a conversion loses information. It is an error in DML under strict mode without
+    /// IGNORE.
     pub strictness: Strictness,
     pub time_zone: TimeZone,
     /// When the statement began: microseconds since 1970 UTC (`NOW()` is the same for the whole statement).
@@ -72,20 +73,20 @@ pub struct EvalContext {
     pub interrupted: Arc<dyn Fn() -> bool + Send + Sync>,
     /// The value of `LAST_INSERT_ID(expr)`, which the session stores.
     pub set_last_insert_id: Mutex<Option<u64>>,
-    /// What `SET insert_id` has said.
+    /// The value of `SET insert_id`.
     pub insert_id: InsertId,
     /// The first AUTO_INCREMENT id that the statement has generated for a row it wrote; 0 before. It becomes the
     /// session's LAST_INSERT_ID() even if the statement, or its commit, fails later.
     pub generated_id: AtomicU64,
-    /// User variables (`@a`): read with lower-case names. Assigned by SET only.
+    /// User variables (`@a`) as SET has assigned them, by their names in lower case.
     pub user_variables: Arc<HashMap<String, Value>>,
-    /// What GET_LOCK() locks.
+    /// The locks of GET_LOCK().
     pub user_locks: Arc<dyn crate::user_lock::UserLocks>,
     /// The state of functions between the rows of one statement.
     pub state: crate::state::StatementState,
-    /// What STATEMENT_DIGEST() computes.
+    /// Computes STATEMENT_DIGEST().
     pub digest: DigestFn,
-    /// What the statement has read so far.
+    /// Counts what the statement has read so far.
     pub reads: crate::read_counters::ReadCounters,
 }
 
@@ -93,7 +94,7 @@ pub struct EvalContext {
 #[derive(Debug, Default)]
 pub struct InsertId {
     pub id: u64,
-    /// Whether a row has got it.
+    /// Whether a row has used it.
     pub is_used: AtomicBool,
 }
 
@@ -147,7 +148,7 @@ impl EvalContext {
         Ok(())
     }
 
-    /// A conversion lost something: an error in strict DML, otherwise a warning.
+    /// Reports that a conversion lost information: an error in strict DML, otherwise a warning.
     pub fn conversion_lost(&self, code: u16, message: impl Into<String>) -> Result<()> {
         match self.strictness {
             Strictness::Error => Err(Error::new(code, message)),
@@ -155,7 +156,7 @@ impl EvalContext {
         }
     }
 
-    /// An error that IGNORE makes a warning.
+    /// Returns the error, or with IGNORE leaves it as a warning.
     pub fn unless_ignored(&self, error: Error) -> Result<()> {
         match self.strictness {
             Strictness::Error | Strictness::Warn => Err(error),
@@ -163,8 +164,8 @@ impl EvalContext {
         }
     }
 
-    /// Leaves a warning. Fails only during a speculative evaluation (see `eval::speculate`), so the caller
-    /// passes it on.
+    /// Leaves a warning. Fails only during a speculative evaluation (see `eval::speculate`); the caller must
+    /// return the error.
     pub(crate) fn warn(&self, code: u16, message: impl Into<String>) -> Result<()> {
         self.report(Warning::warning(code, message))
     }

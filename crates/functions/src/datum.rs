@@ -1,5 +1,5 @@
-//! One value, borrowed. Scalar functions take these, so that text in a column or a literal is not copied to
-//! be read.
+//! One value, borrowed. Scalar functions take these, so that they read text in columns and literals without
+//! copying it.
 
 use std::cmp::Ordering;
 
@@ -18,7 +18,7 @@ pub enum Datum<'a> {
     Decimal(Decimal),
     String(&'a str),
     Bytes(&'a [u8]),
-    /// A JSON value. Functions that do not know of JSON receive its text.
+    /// A JSON value. Functions without JSON support receive its text instead.
     Json(JsonRef<'a>),
 }
 
@@ -92,7 +92,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// The integer of an argument that was bound as one.
+    /// The integer of an argument that was bound as an integer.
     pub fn int(&self) -> i64 {
         match self {
             Self::Int(v) => *v,
@@ -112,7 +112,7 @@ impl<'a> Datum<'a> {
     }
 }
 
-/// A value that was found (borrowed) or computed (owned).
+/// A value that exists already (borrowed) or was computed (owned).
 #[derive(Debug, Clone)]
 pub enum Cell<'a> {
     Ref(Datum<'a>),
@@ -136,7 +136,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Converts a JSON value to text, which all but JSON functions take.
+    /// Converts a JSON value to text, for functions without JSON support.
     pub fn without_json(self) -> Self {
         match &self {
             Self::Ref(Datum::Json(json)) => Self::Own(Value::String(json.to_text())),

@@ -1,7 +1,7 @@
-//! STATEMENT_DIGEST and STATEMENT_DIGEST_TEXT: what identifies a statement, whatever its literals are.
+//! STATEMENT_DIGEST and STATEMENT_DIGEST_TEXT, which identify a statement regardless of its literals.
 //!
-//! Source: manual 12.14 "Encryption and Compression Functions". The grammar is not known here: the session
-//! says how a digest is computed.
+//! Source: manual 12.14 "Encryption and Compression Functions". This crate does not know the grammar: the
+//! session supplies the function that computes a digest.
 
 use sha2::{Digest, Sha256};
 use types::{Result, SqlType, Value};
@@ -49,7 +49,7 @@ fn digest(call: &Call<'_>, args: &[Datum<'_>]) -> Result<(String, Vec<u8>)> {
     (call.ctx.digest)(&statement, &call.ctx.sql_mode)
 }
 
-/// The digest of a statement whose tokens are these, as it is shown.
+/// The digest of a statement, from its tokens, as MySQL shows it.
 pub fn digest_of(tokens: &[u8]) -> String {
     hex_digits(&Sha256::digest(tokens)).to_ascii_lowercase()
 }

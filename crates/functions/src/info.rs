@@ -217,7 +217,7 @@ fn variable_type(binding: &Binding<'_>, name: &str) -> SqlType {
     })
 }
 
-/// `@name := value`: dates, times and JSON become text, as a variable holds them.
+/// `@name := value`: dates, times and JSON become text, because a variable stores them as text.
 fn resolve_assignment(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = binding.keyword(0)?.to_lowercase();
     if binding.ty(1).is_temporal() || binding.ty(1).kind == TypeKind::Json {
@@ -290,7 +290,7 @@ fn resolve_sleep(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(signed(21))
 }
 
-/// 0, or 1 if interrupted. The caller decides whether the statement continues.
+/// Returns 0, or 1 if it was interrupted. The caller decides whether the statement continues.
 fn sleep(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     /// How often an interruption is checked.
     const STEP: Duration = Duration::from_millis(20);
@@ -323,7 +323,7 @@ fn resolve_benchmark(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(signed(1))
 }
 
-/// Evaluates its second argument many times; 0.
+/// Evaluates its second argument many times. Returns 0.
 fn benchmark<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     let [count, expr] = call.args else {
         return Ok(Cell::NULL);

@@ -1,5 +1,4 @@
-//! What an expression is computed over, and what it gives: the columns of one row, and a value for each row
-//! of a batch.
+//! The input and output of an expression: the columns of a row, and a value for each row of a batch.
 
 use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;
@@ -16,7 +15,7 @@ pub enum ColumnarValue {
     Scalar(Value),
 }
 
-/// Where columns' values come from.
+/// Where the values of columns come from.
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
     /// There are no columns.

@@ -8,10 +8,10 @@
 //! Not here: names and plans (`planner`), operators over rows (`executor`, `analytics`), values and their
 //! types (`types`).
 //!
-//! Where to go next: [`expr`] has what an expression is and what a function is given; start there.
-//! [`registry`] finds functions and operators. To add one, add an entry to the table of its family, for example
-//! in `string/basic.rs`. [`aggregate`] has the aggregate functions, [`window`] the window functions, [`order`]
-//! the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
+//! Where to go next: start at [`expr`], which defines expressions and what functions are called with.
+//! [`registry`] finds functions and operators. To add one, add an entry to the table of its family, for
+//! example in `string/basic.rs`. [`aggregate`] has the aggregate functions, [`window`] the window functions,
+//! [`order`] the order of rows, and [`assign`] converts values for columns in INSERT and UPDATE.
 
 pub mod aggregate;
 pub mod assign;

@@ -6,7 +6,7 @@ use crate::cast::conversion::Conversion;
 use crate::expr::Call;
 use crate::{EvalContext, Expr};
 
-/// An expression; parameters print as their values where the context is known.
+/// Prints an expression. Parameters are printed as their values if the context is given.
 pub(crate) fn expr(expr: &Expr, ctx: Option<&EvalContext>) -> String {
     match expr.as_stored() {
         Expr::Column { label, index, .. } => match label.as_str() {
@@ -142,7 +142,7 @@ impl Call<'_> {
         call(self.def.name, self.args, Some(self.ctx))
     }
 
-    /// 1690: the result does not fit `kind` ("BIGINT", "BIGINT UNSIGNED", "DOUBLE", "DECIMAL").
+    /// Error 1690: the result is out of range of `kind` ("BIGINT", "BIGINT UNSIGNED", "DOUBLE", "DECIMAL").
     pub fn out_of_range(&self, kind: &str) -> types::Error {
         types::Error::new(
             types::errno::ER_DATA_OUT_OF_RANGE,
@@ -152,7 +152,7 @@ impl Call<'_> {
 }
 
 impl Conversion<'_> {
-    /// Error 1690: what is converted does not fit the type.
+    /// Error 1690: the converted value is out of range of the type.
     pub fn out_of_range(&self, kind: &str) -> types::Error {
         types::Error::new(
             types::errno::ER_DATA_OUT_OF_RANGE,

@@ -4,7 +4,7 @@ use types::{Decimal, SqlType};
 
 use crate::Expr;
 
-/// Digits after the point that a quotient carries inside an expression. MySQL computes in words of nine
+/// How many digits after the point a quotient has inside an expression. MySQL computes in words of nine
 /// digits.
 pub(crate) fn quotient_scale(dividend: u8, divisor: u8, increment: u8) -> u8 {
     let words = |digits: u8| digits.div_ceil(9) * 9;
@@ -13,14 +13,13 @@ pub(crate) fn quotient_scale(dividend: u8, divisor: u8, increment: u8) -> u8 {
     words(a + b + extra).min(Decimal::MAX_SCALE)
 }
 
-/// The quotient with MySQL's hidden digits, as long as it has at most 65 digits in all. The divisor is not
-/// zero.
+/// The quotient with MySQL's hidden digits, of at most 65 digits in all. The divisor must not be zero.
 pub(crate) fn quotient(a: &Decimal, b: &Decimal, increment: u8) -> Option<Decimal> {
     let scale = quotient_scale(a.scale, b.scale, increment);
     cut_quotient(a, b, scale).or_else(|| a.div(b, increment))
 }
 
-/// The quotient cut, not rounded, to `scale` digits: rounding comes when it leaves the expression.
+/// The quotient truncated to `scale` digits. It is rounded when it leaves the expression.
 pub(crate) fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decimal> {
     let shift = i32::from(scale) + i32::from(b.scale) - i32::from(a.scale);
     let power = |n: i32| 10i128.checked_pow(u32::try_from(n.max(0)).ok()?);
@@ -29,8 +28,8 @@ pub(crate) fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decima
         let divisor = b.unscaled.to_i128()?.checked_mul(power(-shift)?)?;
         Some(Decimal::from_i128(dividend.checked_div(divisor)?, scale))
     };
-    // Two digits more, then cut: a wide quotient would have to end in 995 or more after them to be rounded
-    // up.
+    // Two more digits, then truncated. A wide quotient would be rounded up only if 995 or more followed these
+    // digits.
     narrow().or_else(|| {
         Some(
             a.div_to_scale(b, scale.checked_add(2)?)?
@@ -39,7 +38,7 @@ pub(crate) fn cut_quotient(a: &Decimal, b: &Decimal, scale: u8) -> Option<Decima
     })
 }
 
-/// The type of an expression's values with all digits that they are computed with.
+/// The type of an expression's values with all digits of the computation.
 pub(crate) fn computed_type(expr: &Expr, increment: u8) -> SqlType {
     let ty = expr.ty();
     let scale = inner_scale(expr, increment);

@@ -1,8 +1,9 @@
-//! Counters of what a statement has read: for `Handler_...`, rows examined, and others.
+//! Counts what a statement has read, for `Handler_...`, rows examined, and others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counted by the executors while a statement runs, once for each batch of rows, and taken when it has ended.
+/// The executors count while a statement runs, once for each batch of rows. The counts are taken when it
+/// ends.
 #[derive(Debug, Default)]
 pub struct ReadCounters {
     /// Rows, or index entries, that were read by their key.

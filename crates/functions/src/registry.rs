@@ -1,4 +1,5 @@
-//! Which functions there are: the entry of each family's table, and [`find`], which looks in all of them.
+//! All functions: constructors for the entries of each family's table, and [`find`], which searches all
+//! tables.
 //!
 //! Each family of functions (`string`, `math`, ...) has a table of [`FunctionDef`]s. Not here: how a call is
 //! bound ([`crate::bind`]) and evaluated ([`mod@crate::eval`]).
@@ -72,7 +73,7 @@ pub(crate) const fn lazy(
 }
 
 impl FunctionDef {
-    /// Whether it returns one of its arguments, which the first one chooses.
+    /// Whether it returns one of its other arguments, chosen by the first.
     pub(crate) fn chooses(&self) -> bool {
         matches!(self.nullability, Nullability::Branches)
     }
@@ -92,7 +93,7 @@ impl FunctionDef {
         }
     }
 
-    /// `eval` sees NULL arguments itself.
+    /// `eval` is called with NULL arguments, too.
     pub(crate) const fn sees_null(self) -> Self {
         Self {
             null_in_null_out: false,

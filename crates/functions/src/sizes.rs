@@ -59,7 +59,7 @@ fn format_pico_time(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }))
 }
 
-/// The amount in the largest unit that it has at least one of.
+/// The amount in the largest unit of which it is at least one.
 fn in_unit(amount: f64, units: &[(f64, &str)]) -> Option<String> {
     let (size, unit) = units.iter().find(|(size, _)| amount.abs() >= *size)?;
     let count = amount / size;

@@ -8,7 +8,7 @@ use types::Value;
 use crate::math::sequence::Sequence;
 use crate::pattern::regex_cache::RegexCache;
 
-/// A part of [`crate::EvalContext`]. Every statement begins with an empty one.
+/// A part of [`crate::EvalContext`]. It is empty when a statement begins.
 #[derive(Default)]
 pub struct StatementState {
     /// `RAND(seed)`'s sequences, by the address of the call's arguments in the plan.

@@ -15,8 +15,8 @@ pub enum TimeZone {
 impl TimeZone {
     pub const UTC: Self = Self::Offset(0);
 
-    /// Reads what `SET time_zone` and `CONVERT_TZ` take: `+05:30`, `UTC`, `Europe/Paris` (in any case),
-    /// `SYSTEM`. `None` if there is no such zone ([`TimeZone::unknown`] is MySQL's error for it).
+    /// Reads a value of `SET time_zone` or `CONVERT_TZ`: `+05:30`, `UTC`, `Europe/Paris` (in any letter
+    /// case), `SYSTEM`. `None` if there is no such zone ([`TimeZone::unknown`] is MySQL's error).
     pub fn parse(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("system") {
             return Some(Self::system());
@@ -80,9 +80,9 @@ impl TimeZone {
         }
     }
 
-    /// The instant of a local time, in microseconds since 1970 UTC. A time that the clocks skip (in spring)
-    /// is the instant the clocks were put forward; one that comes twice (in autumn) is the first, as MySQL
-    /// has it. `None` for times that have no instant, such as `0000-00-00`.
+    /// The instant of a local time, in microseconds since 1970 UTC. As in MySQL, a time that the clocks skip
+    /// (in spring) is the instant when they were put forward, and of a time that occurs twice (in autumn) the
+    /// first is used. `None` for times that have no instant, such as `0000-00-00`.
     pub fn to_unix_us(self, local: &DateTime) -> Option<i64> {
         let naive = to_chrono(local)?;
         let wall_us = naive.and_utc().timestamp_micros();
@@ -159,8 +159,9 @@ fn named(name: &str) -> Option<chrono_tz::Tz> {
 /// The instant at which clocks were put forward over the wall time `wall_us`.
 fn gap_end_us(zone: TimeZone, wall_us: i64) -> i64 {
     let wall = wall_us.div_euclid(1_000_000);
-    // Read with the offset from before the gap, a skipped wall time is after the change; with the one from
-    // after, it is before. So the change lies between these two instants, and there is no other near it.
+    // With the offset from before the gap, a skipped wall time is after the change; with the offset from
+    // after the gap, it is before the change. So the change is between these two instants, and there is no
+    // other change near it.
     let offset_before = i64::from(zone.offset_at(wall - 86_400));
     let offset_after = i64::from(zone.offset_at(wall + 86_400));
     let (mut before, mut after) = (wall - offset_after - 1, wall - offset_before);
@@ -187,7 +188,7 @@ fn to_chrono(time: &DateTime) -> Option<NaiveDateTime> {
 }
 
 fn from_chrono(time: &NaiveDateTime) -> DateTime {
-    // Years before 0 or after 9999 have no DATETIME; callers check ranges beforehand.
+    // Years before 0 or after 9999 have no DATETIME. Callers check ranges before.
     let Ok(year) = u16::try_from(time.year()) else {
         return DateTime::default();
     };

@@ -13,13 +13,13 @@ pub(crate) fn truth(datum: &Datum<'_>) -> Option<bool> {
         Datum::UInt(v) => Some(*v != 0),
         Datum::Double(v) => Some(*v != 0.0),
         Datum::Decimal(d) => Some(!d.is_zero()),
-        // Text was made a number when it was bound.
+        // Text was converted to a number when it was bound.
         Datum::String(_) | Datum::Bytes(_) => Some(parse_double(datum.bytes()).value != 0.0),
         Datum::Json(json) => Some(parse_double(json.to_text().as_bytes()).value != 0.0),
     }
 }
 
-/// A truth value as SQL has it: 1, 0 or NULL.
+/// The SQL value of a truth value: 1, 0 or NULL.
 pub(crate) fn value_of(truth: Option<bool>) -> Value {
     match truth {
         Some(known) => Value::Int(i64::from(known)),

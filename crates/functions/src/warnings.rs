@@ -6,7 +6,7 @@ use std::vec;
 
 use types::Warning;
 
-/// How many warnings are stored; further ones are only counted. It is the default of `max_error_count`.
+/// How many warnings are stored. More are only counted. This is the default of `max_error_count`.
 const MAX_STORED: usize = 1024;
 
 /// A list of warnings that several threads may add to.
@@ -40,7 +40,7 @@ impl Warnings {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Removes the warnings since there were `mark` of them, to be reported later, between others.
+    /// Removes the warnings after the first `mark`. They can be reported later, between others.
     pub fn take_back(&self, mark: u64) -> TakenBack<'_> {
         let end = self.count();
         let mut list = Vec::new();

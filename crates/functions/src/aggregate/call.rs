@@ -43,7 +43,7 @@ impl AggregateFunction {
         )
     }
 
-    /// By lower-case SQL name.
+    /// The function with an SQL name in lower case.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "count" => Self::Count,
@@ -101,10 +101,10 @@ pub struct AggregateCall {
     pub distinct: bool,
     /// GROUP_CONCAT's other clauses.
     pub concat: Option<Box<Concat>>,
-    /// The type of the aggregation's output. It has the hidden digits of a quotient, so that `AVG(x) * 100`
-    /// is MySQL's.
+    /// The type of the aggregation's output. It includes the hidden digits of a quotient, so that `AVG(x) *
+    /// 100` gives MySQL's result.
     pub ty: SqlType,
-    /// The type of the call in the query above; see [`super::result`].
+    /// The type that the call has in the query above the aggregation; see [`super::result`].
     pub shown: SqlType,
 }
 
@@ -208,7 +208,7 @@ impl AggregateCall {
         })
     }
 
-    /// The arguments, with ENUMs and SETs as text; COUNT counts them without that.
+    /// The arguments, with ENUMs and SETs converted to text. COUNT needs no conversion.
     fn read_members(function: AggregateFunction, args: Vec<Expr>) -> Vec<Expr> {
         let read = |arg: Expr| match function {
             AggregateFunction::Count => arg,
@@ -225,7 +225,7 @@ impl AggregateCall {
         args.into_iter().map(read).collect()
     }
 
-    /// Types a GROUP_CONCAT of `args`. `order`: each key, and whether it is descending.
+    /// Types a GROUP_CONCAT of `args`. `order`: the sort keys, and whether each is descending.
     pub(crate) fn bind_concat(
         args: Vec<Expr>,
         distinct: bool,
@@ -268,8 +268,8 @@ impl AggregateCall {
         })
     }
 
-    /// Whether values can be added one by one, not only as arrays: there is at most one argument, and earlier
-    /// rows are not compared.
+    /// Whether values can be added one by one, not only as arrays: the call has at most one argument, and
+    /// does not compare a row with earlier ones.
     pub fn takes_values(&self) -> bool {
         let keeps_rows = matches!(
             self.function,
@@ -301,7 +301,7 @@ impl AggregateCall {
     }
 }
 
-/// The error for a result that its type does not hold. `text`: the call.
+/// The error for a result that is out of its type's range. `text`: the call.
 pub(super) fn out_of_range(kind: &str, text: &str) -> Error {
     Error::new(
         errno::ER_DATA_OUT_OF_RANGE,
@@ -339,7 +339,7 @@ fn as_bits(arg: Expr) -> Result<Expr> {
 
 fn sum_type(function: AggregateFunction, arg: &Expr, env: &TypeEnv) -> SqlType {
     if arg.ty().is_float() {
-        // FLOAT(M,D) has D digits; a quotient has more.
+        // FLOAT(M,D) has D digits after the point. A quotient has more.
         let decimals = match (arg.ty().decimals, function) {
             (SqlType::NOT_FIXED, _) => SqlType::NOT_FIXED,
             (fixed, AggregateFunction::Avg) => fixed
@@ -376,7 +376,7 @@ fn inner_type(function: AggregateFunction, shown: &SqlType, scale: u8, env: &Typ
     SqlType::decimal((whole + u32::from(scale)).min(65), scale)
 }
 
-/// A quotient in an argument keeps the digits that its own type does not show.
+/// Keeps the digits of a quotient in the argument that its own type does not show.
 fn with_hidden_digits(arg: Expr, increment: u8) -> Expr {
     let ty = computed_type(&arg, increment);
     match arg {

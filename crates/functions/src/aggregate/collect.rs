@@ -23,13 +23,13 @@ use crate::string::value_of;
 pub struct Concat {
     pub separator: String,
     pub distinct_args: usize,
-    /// Of each key of the ORDER BY, whether it is descending.
+    /// For each key of ORDER BY: whether it is descending.
     pub descending: Vec<bool>,
 }
 
 impl Concat {
-    /// What the rows are sorted by: the keys of ORDER BY; without, DISTINCT gives the values in their own order.
-    /// As positions among the arguments, with the direction.
+    /// What the rows are sorted by, as positions among the arguments and directions: the keys of ORDER BY, or
+    /// with DISTINCT alone the values themselves.
     fn sort_keys(&self, distinct: bool) -> Vec<(usize, bool)> {
         match self.descending.as_slice() {
             [] if distinct => (1..=self.distinct_args).map(|at| (at, false)).collect(),
@@ -38,7 +38,7 @@ impl Concat {
     }
 }
 
-/// The memory of a set's entry beyond its bytes.
+/// The memory that an entry of a set takes besides its bytes.
 const SET_ENTRY_BYTES: usize = 24;
 
 /// The rows of each group.
@@ -54,7 +54,7 @@ pub(super) struct Collected {
     sorter: Option<Sorter>,
     groups: Vec<Group>,
     bytes: usize,
-    /// The number of rows in results so far: warning 1260 counts them over all groups.
+    /// The number of rows in the results so far. Warning 1260 names it, counted over all groups.
     shown: AtomicUsize,
 }
 
@@ -66,7 +66,7 @@ struct Group {
     text_bytes: usize,
 }
 
-/// What makes the keys that rows are sorted by, of which arguments.
+/// Makes the keys that rows are sorted by, and from which arguments.
 #[derive(Debug)]
 struct Sorter {
     args: Vec<usize>,
@@ -74,7 +74,7 @@ struct Sorter {
 }
 
 impl Sorter {
-    /// `None`: the rows stay in the order in which they come.
+    /// `None`: the rows keep the order in which they were added.
     fn of(concat: &Concat, distinct: bool, arg_types: &[SqlType]) -> Result<Option<Self>> {
         let sorted = concat.sort_keys(distinct);
         if sorted.is_empty() {
@@ -155,7 +155,7 @@ impl Collected {
         Ok(())
     }
 
-    /// A row's key and text; `None` for one that does not count.
+    /// A row's key and text; `None` for a row that is skipped.
     fn texts(&self, args: &[ArrayRef], values: &ArrayRef, row: usize) -> Result<Option<KeyAndText>> {
         let value = Datum::at(values.as_ref(), row)?;
         let json = |datum: &Datum<'_>, index: usize| -> Result<Box<[u8]>> {
@@ -253,7 +253,8 @@ impl Collected {
     }
 }
 
-/// The values of JSON_ARRAYAGG; the members of JSON_OBJECTAGG, of which the last one with a name counts.
+/// The values of JSON_ARRAYAGG, or the members of JSON_OBJECTAGG. Of several members with one name, the last
+/// is kept.
 fn document(function: AggregateFunction, rows: &[&Row]) -> Json {
     let value = |row: &&Row| JsonRef::of_document(&row.text).to_tree();
     if function == AggregateFunction::JsonArray {

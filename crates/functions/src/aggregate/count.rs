@@ -8,7 +8,7 @@ use arrow::datatypes::Int64Type;
 
 use super::groups::{RowGroups, take_first};
 
-/// How many rows of each group have no NULL among their arguments.
+/// For each group: how many of its rows have no NULL among their arguments.
 #[derive(Debug, Default)]
 pub(super) struct Counts(Vec<i64>);
 
@@ -55,7 +55,7 @@ impl Counts {
         }
     }
 
-    /// The state of each row as a group of its own.
+    /// The state of each row, as if it were a group of its own.
     pub fn of_rows(arg: &ArrayRef) -> ArrayRef {
         let ones: Int64Array = match arg.logical_nulls() {
             None => vec![1; arg.len()].into(),
@@ -72,7 +72,7 @@ impl Counts {
         self.0.len()
     }
 
-    /// Removes the first groups: their counts.
+    /// Removes the first groups, and returns their counts.
     pub fn take(&mut self, groups: usize) -> ArrayRef {
         Arc::new(Int64Array::from(take_first(&mut self.0, groups)))
     }

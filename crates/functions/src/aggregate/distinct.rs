@@ -1,4 +1,4 @@
-//! The values that a group has had, for `COUNT(DISTINCT ...)` and other aggregates with DISTINCT.
+//! The distinct values of each group, for `COUNT(DISTINCT ...)` and other aggregates with DISTINCT.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use types::{Result, SqlType};
 use crate::comparable;
 use crate::datum::Datum;
 
-/// The values of each group. Equal means equal under the arguments' collations.
+/// The values of each group so far. They are compared under the arguments' collations.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     keys: HashSet<(usize, Box<[u8]>)>,

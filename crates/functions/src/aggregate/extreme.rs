@@ -28,7 +28,7 @@ pub(super) enum Choice {
     Greatest,
 }
 
-/// Whether positions do not matter for a type: equal values are the same value.
+/// Whether positions do not matter for a type, because values that compare as equal are identical.
 pub(super) fn ignores_positions(ty: &SqlType) -> bool {
     use DataType::{Decimal128, Decimal256, Float64, Int64, UInt64};
     matches!(
@@ -90,8 +90,8 @@ impl Extremes {
         of_numbers!(self, numbers => numbers.values.len(), rows => rows.rows.len())
     }
 
-    /// `args`: the values, and the rows' positions if they do not come in order. A row without a position is
-    /// skipped. The columns of a state are such arguments, too.
+    /// `args`: the values, and the positions of the rows if they are not in order. A row without a position
+    /// is skipped. The columns of a state can be passed as arguments, too.
     pub fn update(&mut self, args: &[ArrayRef], groups: RowGroups<'_>, group_count: usize) -> Result<()> {
         let Some(values) = args.first() else { return Ok(()) };
         of_numbers!(self, numbers => numbers.update(values, groups, group_count), rows => {
@@ -132,7 +132,7 @@ impl Extremes {
         })
     }
 
-    /// Removes the first groups: their results.
+    /// Removes the first groups, and returns their results.
     pub fn take(&mut self, groups: usize) -> Result<ArrayRef> {
         of_numbers!(self, numbers => Ok(numbers.take(groups)), rows => {
             let taken = rows.take(groups);
@@ -140,7 +140,7 @@ impl Extremes {
         })
     }
 
-    /// Removes the first groups: their states, which are arguments of [`Extremes::update`].
+    /// Removes the first groups, and returns their states, which can be arguments of [`Extremes::update`].
     pub fn take_state(&mut self, groups: usize) -> Result<Vec<ArrayRef>> {
         of_numbers!(self, numbers => Ok(vec![numbers.take(groups)]), rows => {
             let taken = rows.take(groups);
@@ -166,7 +166,7 @@ fn not_of_the_type() -> Error {
 #[derive(Debug)]
 pub(super) struct Numbers<T: ArrowNumericType> {
     ty: SqlType,
-    /// How a number that replaces the current one compares with it.
+    /// How a number must compare with the current one to replace it.
     keep: Ordering,
     values: Vec<T::Native>,
     non_null: NonNullGroups,
@@ -182,8 +182,8 @@ impl<T: ArrowNumericType> Numbers<T> {
         }
     }
 
-    /// The start value of a group: any number replaces it or is the same. For doubles it is a NaN, which
-    /// compares with no number.
+    /// The initial value of a group, which any number replaces or equals. For doubles it is a NaN, which does
+    /// not compare with any number.
     fn start(&self) -> T::Native {
         match self.keep {
             Ordering::Less => T::Native::MAX_TOTAL_ORDER,
@@ -249,7 +249,7 @@ impl<T: ArrowNumericType> Numbers<T> {
     }
 }
 
-/// The chosen row of each group, of values that are compared one by one.
+/// The chosen row of each group, for types whose values are compared one by one.
 #[derive(Debug)]
 pub(super) struct Rows {
     ty: SqlType,
@@ -337,7 +337,7 @@ impl Rows {
 }
 
 impl Choice {
-    /// Whether a row's value replaces the one so far.
+    /// Whether a row's value replaces the current one.
     fn prefers(self, value: &Datum<'_>, position: u64, best: Option<&Row>, ty: &SqlType) -> bool {
         if self != Self::First && value.is_null() {
             return false;
@@ -370,7 +370,8 @@ mod tests {
 
     const TEXT: SqlType = SqlType::varchar(10, Collation::Utf8mb40900AiCi);
 
-    /// The answer for rows given as text and position, split over two that are merged. "x" is group 1.
+    /// The result for rows given as text and position, which are divided between two states that are merged.
+    /// "x" is group 1.
     fn answer(choice: Choice, rows: &[(&str, u64)]) -> ArrayRef {
         let mut parts = [Extremes::new(TEXT, choice), Extremes::new(TEXT, choice)];
         for (number, (text, position)) in rows.iter().enumerate() {

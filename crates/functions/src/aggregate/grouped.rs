@@ -1,4 +1,4 @@
-//! Every aggregate function over many groups, in one part.
+//! Every aggregate function over many groups, computed in one part.
 
 use arrow::array::ArrayRef;
 use types::array::ColumnBuilder;
@@ -28,7 +28,7 @@ pub struct GroupedAccumulator {
     text: String,
     groups: usize,
     state: GroupedState,
-    /// DISTINCT: the values that each group has had.
+    /// DISTINCT: the values of each group so far.
     seen: Option<Seen>,
 }
 

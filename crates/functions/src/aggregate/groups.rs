@@ -78,7 +78,7 @@ pub(super) fn combine<S: Copy, T: ArrowPrimitiveType>(
     Some(())
 }
 
-/// Which groups have a value that is not NULL. The result of the others is NULL.
+/// Records which groups have a value that is not NULL. The result of the others is NULL.
 #[derive(Debug, Default)]
 pub(super) struct NonNullGroups {
     groups: usize,

@@ -43,8 +43,8 @@ pub use groups::RowGroups;
 pub use mergeable::{MergeableAggregate, MergeableFunction};
 pub use single::Accumulator;
 
-/// Binds an aggregate by its lower-case name: `count` (no argument means `COUNT(*)`), `sum` and so on, but
-/// for [`bind_group_concat`].
+/// Binds an aggregate by its name in lower case: `count` (no argument means `COUNT(*)`), `sum` and so on.
+/// GROUP_CONCAT has [`bind_group_concat`].
 pub fn bind(name: &str, args: Vec<Expr>, distinct: bool, env: &TypeEnv) -> Result<AggregateCall> {
     let function = AggregateFunction::from_name(name).ok_or_else(|| {
         Error::not_supported(
@@ -66,13 +66,13 @@ pub fn bind_group_concat(
     AggregateCall::bind_concat(args, distinct, order, separator, env)
 }
 
-/// The value of a call in the query above the aggregation, of which `column` is the call's output.
+/// The value of a call in the query above the aggregation. `column` is the call's output.
 pub fn result(column: Expr, call: &AggregateCall) -> Expr {
     in_type(column, call.shown)
 }
 
-/// A sum or a quotient in another DECIMAL type that can hold it. It is not a cast, which would cut the value
-/// to 65 digits: MySQL's sums may have more, and are shown with them.
+/// A sum or a quotient in another DECIMAL type that can hold it. A cast would cut the value to 65 digits, but
+/// MySQL's sums may have more, and show them.
 pub fn in_type(value: Expr, ty: SqlType) -> Expr {
     match registry::find("aggregate result") {
         Some(function) if value.ty() != ty => Expr::Call {

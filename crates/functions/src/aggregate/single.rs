@@ -35,7 +35,7 @@ impl Accumulator {
         self.0.value(0, ctx)
     }
 
-    /// The same as an array of one row, in the call's type.
+    /// The value so far, as an array of one row in the call's type.
     pub fn evaluate_array(&self, ctx: &EvalContext) -> Result<ArrayRef> {
         self.0.evaluate(ctx)
     }

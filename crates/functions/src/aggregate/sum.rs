@@ -17,7 +17,7 @@ use crate::datum::Datum;
 /// The most digits of a DECIMAL in 128 bits.
 const DIGITS_IN_128_BITS: u32 = 38;
 
-/// Digits that a sum has more than its addends: enough for 10^10 rows.
+/// How many more digits a sum has than its addends: enough for 10^10 rows.
 const MORE_DIGITS: u32 = 10;
 
 /// Digits of a BIGINT UNSIGNED.
@@ -161,7 +161,7 @@ impl Sums {
         }
     }
 
-    /// Removes the first groups: their sums, in the type of [`type_of_sum`].
+    /// Removes the first groups, and returns their sums in the type of [`type_of_sum`].
     pub fn take(&mut self, groups: usize) -> ArrayRef {
         let nulls = self.non_null.take(groups);
         let ty = self.ty.arrow_type();

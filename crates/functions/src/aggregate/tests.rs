@@ -17,7 +17,7 @@ fn run(name: &str, ty: SqlType, distinct: bool, values: ArrayRef) -> String {
     let mut accumulator = Accumulator::new(&call).unwrap();
     let ctx = crate::EvalContext::default();
     let rows = values.len();
-    // In two steps, so that state is carried.
+    // In two steps, so that the state is used.
     let first = values.slice(0, rows / 2);
     let rest = values.slice(rows / 2, rows - rows / 2);
     accumulator.update(&[first], rows / 2, &ctx).unwrap();
@@ -136,6 +136,6 @@ fn average_apart_is_the_average() {
     let expr = average_of(sum, count, &avg.ty).unwrap();
     let value = crate::eval_value(&expr, &crate::EvalContext::default()).unwrap();
     assert_eq!(value.display_text(&avg.shown), "1.6667");
-    // The digits that are not shown count further on, as in MySQL: AVG(i) * 1000000 is 1666666.6660.
+    // Digits that are not shown are still used, as in MySQL: AVG(i) * 1000000 is 1666666.6660.
     assert_eq!(value.display_text(&avg.ty), "1.666666666");
 }

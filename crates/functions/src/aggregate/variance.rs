@@ -1,4 +1,4 @@
-//! STD, VARIANCE and their like of many groups.
+//! STD, VARIANCE and similar aggregates of many groups.
 //!
 //! Values are added one after the other as in MySQL, so that rounding gives the same last digits. Source:
 //! manual 12.19.1 "Aggregate Function Descriptions"; Knuth, TAOCP 2, 4.2.2.
@@ -35,8 +35,8 @@ impl Variances {
         m.squares += difference * (value - m.mean);
     }
 
-    /// `sample`: the variance of a sample, whose divisor is one less; `None` if that is zero. `root`: the
-    /// standard deviation.
+    /// `sample`: the variance of a sample, whose divisor is smaller by one. `None` if the divisor is zero.
+    /// `root`: the standard deviation.
     pub fn get(&self, group: usize, sample: bool, root: bool) -> Option<f64> {
         let m = self.0.get(group)?;
         let divisor = m.count - f64::from(u8::from(sample));

@@ -1,4 +1,4 @@
-//! Values for ENUM, SET and BIT columns, and of such columns for others.
+//! Conversions to ENUM, SET and BIT columns, and from them to other columns.
 
 use types::{Charset, Error, Members, Result, SqlType, TypeKind, Value, errno};
 
@@ -8,9 +8,9 @@ use crate::cast::number_text::is_space;
 use crate::charset;
 use crate::datum::Datum;
 
-/// A value of an ENUM, SET or BIT: its number for a column of numbers, its text for every other. Of a BIT it
-/// is the bytes for a TEXT or BLOB, and the digits of its number for other text, as MySQL copies it from
-/// column to column. `None` for values of other types.
+/// Converts a value of an ENUM, SET or BIT: to its number for a numeric column, to its text for every other.
+/// A BIT becomes its bytes in a TEXT or BLOB, and the digits of its number in other text columns, as when
+/// MySQL copies columns. `None` for values of other types.
 pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Result<Value>> {
     let (from, to) = (target.from, target.to);
     if !(from.has_members() || from.kind == TypeKind::Bit)
@@ -18,7 +18,7 @@ pub(super) fn from_stored(target: &Target<'_>, value: Datum<'_>) -> Option<Resul
     {
         return None;
     }
-    // The empty text of a value that was not a member is stored as such again.
+    // The empty text, which stands for a value that was not a member, is stored as such again.
     let both_enums = matches!((from.kind, to.kind), (TypeKind::Enum(_), TypeKind::Enum(_)));
     if from == to || both_enums && value == Datum::UInt(0) {
         return Some(Ok(value.to_value()));
@@ -43,7 +43,8 @@ fn is_blob(ty: &SqlType) -> bool {
     matches!(ty.kind, TinyText | Text | MediumText | LongText)
 }
 
-/// The member that a text names, or that a number numbers; otherwise 0 and 1265, an error in strict mode.
+/// The member with a given text or number. If there is none, 0 with warning 1265, which is an error in strict
+/// mode.
 pub(super) fn to_enum(target: &Target<'_>, members: Members, value: Datum<'_>) -> Result<Value> {
     let number = match text_of(target, value) {
         Some(text) => {
@@ -64,8 +65,8 @@ pub(super) fn to_enum(target: &Target<'_>, members: Members, value: Datum<'_>) -
     }
 }
 
-/// The members that a text lists, or the bits of a number. Texts that are not members are left out with 1265,
-/// an error in strict mode.
+/// The members that a text lists, or the bits of a number. Texts that are not members are left out with
+/// warning 1265, which is an error in strict mode.
 pub(super) fn to_set(target: &Target<'_>, members: Members, value: Datum<'_>) -> Result<Value> {
     let all = members.set_max();
     let (bits, complete) = match text_of(target, value) {
@@ -88,8 +89,8 @@ pub(super) fn to_set(target: &Target<'_>, members: Members, value: Datum<'_>) ->
     Ok(Value::UInt(bits))
 }
 
-/// A number, or bytes with the highest first; JSON is its text. What is too long is 1406 in strict mode, else
-/// all bits are set.
+/// The bits of a number, or of bytes with the highest first. JSON is read as its text. A value that is too
+/// long is error 1406 in strict mode; otherwise all bits are set.
 pub(super) fn to_bit(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let bits = match value {
         Datum::String(text) => {
@@ -127,7 +128,7 @@ pub(super) fn to_bit(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     }
 }
 
-/// A text in memory; `None` for a number.
+/// The text of a value; `None` for a number.
 fn text_of(target: &Target<'_>, value: Datum<'_>) -> Option<String> {
     match value {
         Datum::String(text) => Some(text.to_owned()),
@@ -157,14 +158,14 @@ fn whole_of(value: Datum<'_>) -> Option<u64> {
     }
 }
 
-/// The number that is all of a text.
+/// The number that a text consists of; `None` if it contains anything else.
 fn number_in(text: &str) -> Option<u64> {
     text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8))
         .parse()
         .ok()
 }
 
-/// Bytes as a number, the highest first; `None` if they are more than 64 bits.
+/// Bytes as a number, the highest byte first; `None` if it has more than 64 bits.
 fn bits_of(bytes: &[u8]) -> Option<u64> {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     let bytes = bytes.get(zeros..).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Converts a value for a column in INSERT and UPDATE: strict mode's errors, or the nearest value and a
-//! warning.
+//! Converts a value to a column's type in INSERT and UPDATE. A value that does not fit is an error in strict
+//! mode; otherwise the nearest value is stored, with a warning.
 //!
 //! - [`member`]: ENUM, SET, BIT.
 //! - [`number`]: integers, DECIMAL, FLOAT, DOUBLE, YEAR.
-//! - [`plain`]: texts that need none of their rules.
+//! - [`plain`]: a fast path for texts that need no conversion rules.
 //! - [`temporal`]: DATE, DATETIME, TIMESTAMP, TIME.
 //! - [`mod@text`]: strings, binary data, JSON.
 //!
@@ -31,10 +31,10 @@ pub use stored::stored_in;
 
 /// Converts `value`, of type `from`, to what is stored in a column of type `to`.
 ///
-/// `column` is what messages call the column; for a JSON column that is `table.column`. `row_number` counts
+/// `column` is the column's name in messages; for a JSON column that is `table.column`. `row_number` counts
 /// from 1 within the statement. NULL stays NULL.
 ///
-/// Fails with 1264, 1265, 1292, 1366, 1406 in strict mode, 3140 and 3144 for JSON in every mode.
+/// Fails with 1264, 1265, 1292, 1366 or 1406 in strict mode, and with 3140 or 3144 for JSON in every mode.
 pub fn value(
     value: Value,
     from: &SqlType,
@@ -65,7 +65,7 @@ pub fn value(
     target.convert(Datum::of(&value))
 }
 
-/// The same for a text, which is copied only if it is what the column stores.
+/// Converts a text. It is copied only if the column stores it as text.
 pub fn text(
     text: &str,
     from: &SqlType,
@@ -94,7 +94,7 @@ pub fn text(
     }
 }
 
-/// The same for an array; the first value belongs to row `first_row_number`.
+/// Converts an array. Its first value belongs to row `first_row_number`.
 pub fn array(
     values: &ArrayRef,
     from: &SqlType,
@@ -141,7 +141,7 @@ fn is_same(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// The longest part of a value that is not a number in a message.
+/// How much of a value that is not a number a message shows.
 const SHOWN_MAX: usize = 128;
 
 /// The column that a value is for, and how problems are reported.
@@ -155,12 +155,12 @@ pub(crate) struct Target<'a> {
     pub on_loss: OnLoss,
 }
 
-/// The result of a value that does not fit.
+/// What happens to a value that does not fit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnLoss {
     Fail,
     Warn,
-    /// The nearest value, without a warning.
+    /// The nearest value is stored, without a warning.
     Pass,
 }
 
@@ -180,7 +180,7 @@ impl Target<'_> {
             return converted;
         }
         if self.from.zerofill {
-            // The leading zeros belong to the column's display form only.
+            // Leading zeros are part of the column's display form only.
             let from = self.from.computed();
             return Target { from: &from, ..*self }.convert(value);
         }
@@ -235,12 +235,12 @@ impl Target<'_> {
         )
     }
 
-    /// 1265: part of the value was not used.
+    /// 1265: a part of the value was not used.
     fn truncated(&self) -> Result<()> {
         self.lost(errno::WARN_DATA_TRUNCATED, self.at_row("Data truncated"))
     }
 
-    /// 1366: nothing of the value could be used. `kind` is "integer", "decimal".
+    /// 1366: no part of the value could be used. `kind` is "integer" or "decimal".
     fn incorrect(&self, kind: &str, value: &Datum<'_>) -> Result<()> {
         let mut shown = self.shown(value);
         shown.truncate(shown.floor_char_boundary(SHOWN_MAX));

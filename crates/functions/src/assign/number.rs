@@ -41,7 +41,7 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     let number = match value {
         Datum::Int(v) if target.from.kind != TypeKind::Time => i128::from(v),
         Datum::UInt(v) if !target.from.is_datetime() => i128::from(v),
-        // Beyond 128 bits a cast saturates, which is out of range anyway.
+        // A cast saturates at 128 bits, which is out of range of every type.
         Datum::Double(v) => whole_of_double(v, target.to),
         Datum::Decimal(d) => {
             if d.is_negative() && target.to.unsigned && !d.is_zero() {
@@ -51,7 +51,7 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             whole(&d)
         }
         Datum::Json(json) => return from_json(target, json),
-        // Of too many bytes: beyond every type.
+        // A literal with too many bytes is out of range of every type.
         Datum::Bytes(bytes) if is_number_literal(target.from) => {
             literal_number(bytes).map_or(i128::MAX, i128::from)
         }
@@ -75,7 +75,7 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     Ok(integer_value(number.clamp(min, max), target.to))
 }
 
-/// Whether bytes are a hexadecimal or bit literal's, which is a number in operations with numbers.
+/// Whether bytes come from a hexadecimal or bit literal, which is a number in a numeric context.
 fn is_number_literal(from: &SqlType) -> bool {
     from.is_binary() && from.unsigned
 }
@@ -88,8 +88,8 @@ fn literal_number(bytes: &[u8]) -> Option<u64> {
     (bytes.len() <= 8).then_some(number)
 }
 
-/// A double rounded to an integer; what is not below MySQL's limit for a BIGINT is beyond its range. The limits
-/// are the largest doubles that 64 bits hold.
+/// A double rounded to an integer. A value that is not below MySQL's limit for a BIGINT is out of its range.
+/// The limits are the largest doubles below 2^63 and 2^64.
 fn whole_of_double(value: f64, to: &SqlType) -> i128 {
     const UNSIGNED_LIMIT: f64 = 18_446_744_073_709_549_568.0;
     const SIGNED_LIMIT: f64 = 9_223_372_036_854_774_784.0;
@@ -101,7 +101,7 @@ fn whole_of_double(value: f64, to: &SqlType) -> i128 {
     }
 }
 
-/// Rounded half away from zero; far out of range where 128 bits do not hold it.
+/// Rounded half away from zero. A value that does not fit into 128 bits becomes one far out of range.
 fn whole(d: &Decimal) -> i128 {
     let beyond = if d.is_negative() { i128::MIN } else { i128::MAX };
     d.to_i128().unwrap_or(beyond)
@@ -128,17 +128,17 @@ fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
     inner.convert(Datum::of(&value))
 }
 
-/// What a text begins with.
+/// The number at the beginning of a text.
 struct NumberOfText<'t> {
     number: Decimal,
     rest: &'t [u8],
-    /// Whether there is a number at all.
+    /// Whether there is a number.
     read: bool,
     /// Other characters than spaces follow: warning 1265, unless the number itself has a worse problem.
     truncated: bool,
 }
 
-/// The number a text begins with: 1366 if there is none.
+/// Reads the number at the beginning of a text. 1366 if there is none.
 fn decimal_of_text<'t>(target: &Target<'_>, value: Datum<'t>, kind: &str) -> Result<NumberOfText<'t>> {
     let text = value.bytes();
     let parsed = Decimal::parse_prefix(text);
@@ -160,7 +160,7 @@ fn decimal_of_text<'t>(target: &Target<'_>, value: Datum<'t>, kind: &str) -> Res
     })
 }
 
-/// Whether what follows a number is an exponent without digits, which MySQL reads for an integer.
+/// Whether an exponent without digits follows a number. MySQL accepts it for an integer.
 fn is_bare_exponent(rest: &[u8]) -> bool {
     let spaces = rest.iter().rev().take_while(|byte| is_space(**byte)).count();
     let rest = rest.get(..rest.len() - spaces).unwrap_or_default();
@@ -209,8 +209,8 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     }
 }
 
-/// A text's number; if it has too many digits, only its sign. In strict mode anything after the number is a
-/// separate error.
+/// The number of a text, or only its sign if it has too many digits. In strict mode any text after the number
+/// is a separate error.
 fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<Decimal, bool>> {
     let text = value.bytes();
     let parsed = Decimal::parse_prefix(text);
@@ -281,8 +281,8 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
     if to.decimals != SqlType::NOT_FIXED {
         let unit = 10f64.powi(i32::from(to.decimals));
         limit = limit.min(10f64.powi(to.length as i32 - i32::from(to.decimals)) - 1.0 / unit);
-        // As MySQL rounds: the digits after the point without those before it. So 2.675 is 2.67, though 267.5
-        // would be 268.
+        // MySQL rounds the digits after the point separately from those before it. So 2.675 becomes 2.67,
+        // though 267.5 would become 268.
         let whole = double.floor();
         if whole.is_finite() {
             rounded = whole + ((double - whole) * unit).round_ties_even() / unit;
@@ -307,7 +307,7 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         }
         Datum::Int(v) => i128::from(v),
         Datum::UInt(v) => i128::from(v),
-        // Numbers beyond the ends are not rounded to a year.
+        // Numbers out of range are not rounded to a year.
         Datum::Double(v) if !(0.0..=2155.0).contains(&v) => -1,
         Datum::Double(v) => v as i128,
         Datum::Decimal(d) if d.is_negative() => -1,
@@ -320,7 +320,7 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
                 target.truncated()?;
             }
             let number = whole(&found.number);
-            // Zero in four characters is 0, in any other number of them 2000.
+            // Zero is the year 0 if it has four characters, else 2000.
             match number {
                 0 if found.read && text.len() != 4 => 2000,
                 number => number,

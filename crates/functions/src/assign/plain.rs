@@ -1,12 +1,12 @@
-//! Texts that are written as the column itself shows its values: most of those in a dump or a file. They need
-//! none of the rules for other texts, no warning and no copy.
+//! A fast path for texts in exactly the form in which the column shows its values, like most texts in a dump
+//! or a file. They need no conversion rules, no warning and no copy.
 
 use types::temporal::DateTime;
 use types::{Decimal, SqlType, TypeKind, Value};
 
 use super::number::{integer_range, integer_value};
 
-/// The largest number of digits of which every number fits into an `i64`.
+/// Every number with at most this many digits fits into an `i64`.
 const DIGITS_MAX: usize = 18;
 
 /// The value of a text for a column; `None` if the text needs the complete check.
@@ -26,7 +26,7 @@ pub(super) fn value(text: &str, to: &SqlType) -> Option<Value> {
     }
 }
 
-/// The digits of a number with a sign and a point or without, and how many are behind the point.
+/// The digits of a number, which may have a sign and a point, and how many follow the point.
 fn number(bytes: &[u8]) -> Option<(i64, Option<usize>)> {
     let (is_negative, digits) = match bytes {
         [b'-', digits @ ..] => (true, digits),
@@ -61,7 +61,7 @@ fn decimal(bytes: &[u8], to: &SqlType) -> Option<Value> {
     fits.then(|| Value::Decimal(Decimal::from_i128(unscaled, to.decimals)))
 }
 
-/// `2024-02-28`; not a day that only some months have.
+/// `2024-02-28`. Days that only some months have are left to the complete check.
 fn date(bytes: &[u8]) -> Option<DateTime> {
     let &[a, b, c, d, b'-', e, f, b'-', g, h] = bytes else {
         return None;
@@ -99,7 +99,7 @@ mod tests {
     use crate::assign::Target;
     use crate::datum::Datum;
 
-    /// Each text that is taken here has the value that the complete check gives, and no warning.
+    /// For each text that is accepted here, the complete check gives the same value and no warning.
     #[test]
     fn agrees_with_the_complete_check() {
         let unsigned = |ty: SqlType| SqlType { unsigned: true, ..ty };

@@ -1,5 +1,5 @@
-//! A value as a temporary table stores it: if MySQL stores the rows of one query in columns with the types of
-//! another one, such as those of a recursion.
+//! Converts a value as a temporary table does. MySQL stores the rows of some queries in columns that have the
+//! types of another query, for example in a recursion.
 
 use types::{Collation, Result, SqlType, Value};
 
@@ -22,7 +22,8 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.ty(0))
 }
 
-/// A value that does not fit is an error in strict mode, in a SELECT too; else the nearest value is stored.
+/// A value that does not fit is an error in strict mode, also in a SELECT. Otherwise the nearest value is
+/// stored.
 fn stored(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [value, Datum::String(column)] = args else {
         return Ok(Value::Null);
@@ -41,7 +42,7 @@ fn stored(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     target.convert(*value)
 }
 
-/// A value as a column of another type stores it. Errors name the column.
+/// Converts a value as if it were stored in a column of another type. Errors name the column.
 pub fn stored_in(value: Expr, ty: SqlType, column: &str) -> Expr {
     let is_stored_as_it_is = super::is_same(&value.ty(), &ty);
     let chars = u32::try_from(column.chars().count()).unwrap_or(u32::MAX);

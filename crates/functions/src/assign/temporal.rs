@@ -16,12 +16,12 @@ const DAY_US: i64 = 86_400_000_000;
 /// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
 const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
 
-/// Why a value does not fit. The error's text is the same for each, the warning's is not.
+/// Why a value does not fit. The error has the same text for each reason, the warning does not.
 #[derive(Clone, Copy)]
 enum Reason {
     Unreadable,
     OutOfRange,
-    /// Rounded, it is beyond year 9999.
+    /// Rounding moves it beyond year 9999.
     Overflow,
 }
 
@@ -42,7 +42,7 @@ impl Target<'_> {
         }
     }
 
-    /// 1292 in strict mode (1441 of an overflow), else warning 1264 or 1265.
+    /// Error 1292 in strict mode (1441 for an overflow), else warning 1264 or 1265.
     fn wrong_temporal(&self, value: &Datum<'_>, reason: Reason) -> Result<()> {
         if let Reason::Overflow = reason {
             temporal::overflow(self.ctx)?;
@@ -81,7 +81,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     let found = match value {
         Datum::UInt(packed) if target.from.is_datetime() => {
             let at = DateTime::unpack(packed);
-            // A zero date or an impossible day that another column holds is still refused by the mode.
+            // The mode refuses a zero date or an impossible day, even if it comes from another column.
             if rules.accept(&at) {
                 Ok(at)
             } else {
@@ -105,7 +105,8 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
             return Ok(Value::UInt(0));
         }
     };
-    // A DATE is rounded to seconds before its time goes: 23:59:59.5 is the next day.
+    // For a DATE, the value is rounded to seconds before its time is removed: 23:59:59.5 becomes the next
+    // day.
     let is_date = target.to.kind == TypeKind::Date;
     let fsp = if is_date { 0 } else { target.to.decimals };
     let Some(rounded) = temporal::fit(&at, fsp, target.ctx) else {
@@ -125,7 +126,7 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     Ok(Value::UInt(rounded.pack()))
 }
 
-/// Shows the text or number as it was written; of other types the value in whole seconds.
+/// Shows a text or number as it was written, and a value of another type in whole seconds.
 fn note_time_left_out(target: &Target<'_>, value: Datum<'_>, rounded: &DateTime) -> Result<()> {
     let shown = match value {
         Datum::Json(json) => Some(json.to_unquoted()),
@@ -217,7 +218,7 @@ pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     Ok(Value::Int(temporal::fit_time(us, target.to.decimals, target.ctx)))
 }
 
-/// The TIME a number spells, or the nearest one, in microseconds.
+/// The TIME that the digits of a number stand for, or the nearest one, in microseconds.
 fn time_of_number(target: &Target<'_>, number: Datum<'_>) -> Result<i64> {
     let (whole, nano) = split_moment(&number, target.ctx).unwrap_or_else(|| {
         let beyond = if is_negative(&number) { i64::MIN } else { i64::MAX };
@@ -241,7 +242,7 @@ fn is_negative(number: &Datum<'_>) -> bool {
     }
 }
 
-/// What a number that is no TIME is stored as: the largest, if it is too large.
+/// The value stored for a number that is not a TIME: the largest TIME if the number is too large.
 fn nearest_time(number: i64) -> i64 {
     match number {
         8_385_960.. => Time::MAX.0,
@@ -273,7 +274,7 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
         target.note_part_left_out(&value)?;
     }
     warn_delimiter(parsed.delimiter, value.bytes(), target.ctx)?;
-    // A column counts days where there is neither a year nor a month.
+    // A date without year and month is a number of days.
     let days = match parsed.date {
         Some(date) if (date.year, date.month) == (0, 0) => i64::from(date.day),
         _ => 0,

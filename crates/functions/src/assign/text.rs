@@ -40,7 +40,7 @@ pub(super) fn strip_char(value: Value) -> Result<Value> {
     })
 }
 
-/// Bytes that a TEXT or BLOB holds, of which the type's length may say less.
+/// How many bytes a TEXT or BLOB can hold. The length of its type may be smaller.
 fn byte_limit(ty: &SqlType) -> usize {
     let limit: u32 = match ty.kind {
         TypeKind::TinyText => 255,
@@ -80,12 +80,12 @@ pub(super) fn to_text(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     Ok(Value::String(kept.to_owned()))
 }
 
-/// Whether the type itself says how long its values may be.
+/// Whether the type has a maximum length of its own.
 fn is_bounded(ty: &SqlType) -> bool {
     matches!(ty.kind, TypeKind::Char | TypeKind::VarChar)
 }
 
-/// A FLOAT or DOUBLE with as many digits as there is room for; how many its own type shows does not matter.
+/// A FLOAT or DOUBLE with as many digits as fit into the column, regardless of how many its own type shows.
 fn double_text(target: &Target<'_>, number: f64) -> Result<String> {
     let mut text = Vec::new();
     if !write_f64_within(number, target.to.length as usize, &mut text) {
@@ -94,7 +94,7 @@ fn double_text(target: &Target<'_>, number: f64) -> Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Text with only characters of the column's character set; error 1366 for others.
+/// Checks that the column's character set has all characters of a text. Error 1366 if not.
 fn in_charset<'a>(target: &Target<'_>, text: &'a str, charset: Charset) -> Result<Cow<'a, str>> {
     let restricted = charset::restrict(text, charset);
     if let Cow::Owned(_) = restricted {
@@ -106,7 +106,8 @@ fn in_charset<'a>(target: &Target<'_>, text: &'a str, charset: Charset) -> Resul
     Ok(restricted)
 }
 
-/// Binary data as text. If it is not text: 1366, and the value is the valid part before the first wrong byte.
+/// Converts binary data to text. If it is not valid text: 1366, and the value is the part before the first
+/// wrong byte.
 fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String> {
     if let Some(text) = charset::decode(bytes, charset) {
         return Ok(text);
@@ -120,7 +121,7 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
 /// before the first wrong byte. Otherwise a `?` replaces each wrong byte, up to an incomplete character at
 /// the end.
 ///
-/// Reports 1366, or 1406 if that incomplete character is all that is wrong.
+/// Reports 1366, or 1406 if an incomplete character at the end is the only fault.
 fn well_formed(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String> {
     let from = target.from.collation.charset();
     let mut text = String::new();
@@ -153,7 +154,7 @@ fn well_formed(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<St
     Ok(charset::restrict(&text, charset).into_owned())
 }
 
-/// 1366 with the bytes from the first wrong one on, at most six.
+/// 1366, with up to six bytes from the first wrong one on.
 fn incorrect_string(target: &Target<'_>, from: &[u8]) -> Result<()> {
     let mut shown = shown_bytes(from.get(..6).unwrap_or(from));
     if from.len() > 6 {
@@ -163,7 +164,7 @@ fn incorrect_string(target: &Target<'_>, from: &[u8]) -> Result<()> {
     target.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, target.at_row(&what))
 }
 
-/// How many bytes of `text` the column holds.
+/// How many bytes of `text` fit into the column.
 fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
     if is_bounded(to) {
         let limit = to.length as usize;

@@ -6,7 +6,7 @@ use super::collation;
 use crate::Expr;
 use crate::expr::Binding;
 
-/// Digits before the point that a number of a type may have.
+/// How many digits before the point a number of a type may have.
 pub(crate) fn integer_digits(ty: &SqlType) -> u32 {
     if ty.is_decimal() {
         ty.length.saturating_sub(u32::from(ty.decimals))
@@ -16,7 +16,7 @@ pub(crate) fn integer_digits(ty: &SqlType) -> u32 {
     }
 }
 
-/// Digits before the point and after it that an expression may have, as MySQL counts them for DECIMAL
+/// How many digits before and after the point an expression may have, as MySQL counts them for DECIMAL
 /// results.
 pub(crate) fn digits(expr: &Expr) -> (u32, u8) {
     let ty = expr.ty();
@@ -43,7 +43,7 @@ pub(crate) fn digits(expr: &Expr) -> (u32, u8) {
     (whole, scale)
 }
 
-/// Characters (bytes of binary data) that a value of a type takes as text.
+/// How many characters (bytes of binary data) a value of a type takes as text.
 pub(crate) fn text_length(ty: &SqlType) -> u32 {
     use TypeKind::*;
     let fraction = |fsp: u8| if fsp > 0 { u32::from(fsp) + 1 } else { 0 };
@@ -59,7 +59,7 @@ pub(crate) fn text_length(ty: &SqlType) -> u32 {
         Json => u32::MAX,
         Char | VarChar | Enum(_) | Set(_) | Bit => ty.length,
         TinyText | Text | MediumText | LongText if ty.is_binary() => ty.length,
-        // Columns: MySQL takes their bytes for characters.
+        // For these types MySQL counts bytes as characters.
         TinyText | Text => ty.length,
         // Their length counts bytes.
         MediumText | LongText => ty.length / ty.collation.charset().max_bytes_per_char(),
@@ -100,14 +100,14 @@ pub(crate) fn text_type(ty: &SqlType, collation: Collation) -> SqlType {
     }
 }
 
-/// The expression as a value of `ty`: itself where it is one already. The branch that IF, CASE or NULLIF
-/// chooses is converted from its own type (see [`reads_branches`]).
+/// Converts the expression to `ty`, or returns it unchanged if it has that type. Of IF, CASE and NULLIF the
+/// chosen branch is converted from its own type (see [`reads_branches`]).
 pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     if expr.ty() == ty {
         return expr;
     }
-    // A number is read from the stored text without padding, so that warnings show no spaces. Of an ENUM or
-    // SET it is the member's number.
+    // A number is read from the stored text without padding, so that warnings show no spaces. An ENUM or SET
+    // becomes the number of its member.
     if ty.is_numeric() && !std::ptr::eq(expr.as_stored(), &expr) {
         return implicit_cast(expr.as_stored().clone(), ty);
     }
@@ -128,7 +128,7 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
             value: Value::Null,
             ty,
         },
-        // Same representation, another collation.
+        // The representation is the same, only the collation differs.
         Expr::Literal {
             value: value @ Value::String(_),
             ty: from,
@@ -147,8 +147,8 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
     }
 }
 
-/// What a text is where a number is wanted, if it is not read from the text: the weekday's number of
-/// DAYNAME, the date of GREATEST and LEAST.
+/// The value of a text expression in a numeric context, if it is not the number in the text: the weekday's
+/// number for DAYNAME, the date for GREATEST and LEAST.
 pub(crate) fn value_behind_text(expr: &Expr) -> Option<Expr> {
     let Expr::Call { function, args, ty } = expr else {
         return None;
@@ -178,8 +178,7 @@ pub(crate) fn value_behind_text(expr: &Expr) -> Option<Expr> {
     }
 }
 
-/// The value that functions read from an ENUM or SET: its text. [`implicit_cast`] to a number takes the
-/// member's number in its place.
+/// Functions read an ENUM or SET as its text. [`implicit_cast`] to a number uses the member's number instead.
 pub(crate) fn read_members(expr: Expr) -> Expr {
     let ty = expr.ty();
     match ty.has_members() {
@@ -191,8 +190,8 @@ pub(crate) fn read_members(expr: Expr) -> Expr {
 /// Whether `expr` as a value of `ty` is the chosen branch of IF, CASE or NULLIF, converted to `ty` directly
 /// and not first to the common type of all branches. `IF(1, f, 'a')` is text, but as a number it is the
 /// FLOAT's own value, and `IF(1, date, 'a') + 0` is the date's digits. Likewise `IF(1, 5, 1.25)` is a DECIMAL
-/// with two decimals, and its text is `5`. (COALESCE, GREATEST and their like convert to their own type
-/// first.)
+/// with two decimals, and its text is `5`. (COALESCE, GREATEST and similar functions convert to their own
+/// type first.)
 pub(crate) fn reads_branches(expr: &Expr, ty: &SqlType) -> bool {
     let chooses = match expr {
         Expr::Call { function, .. } => function.0.chooses() || function.0.name == NULLIF,
@@ -211,7 +210,7 @@ pub(crate) fn reads_branches(expr: &Expr, ty: &SqlType) -> bool {
 
 const NULLIF: &str = "nullif";
 
-/// The same choice among the branches, each converted by `convert` to `ty`.
+/// The same IF, CASE or NULLIF, with each branch converted to `ty` by `convert`.
 fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr {
     // Without the conversion to the common type of all branches.
     let convert = |branch: Expr| match branch {
@@ -246,8 +245,8 @@ fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr 
     }
 }
 
-/// A query's output of DECIMALs as text, if that is not the text of their common type (see
-/// [`reads_branches`]); `None` for all other expressions.
+/// The text of a DECIMAL in a query's output, if it differs from the text in the common type of the branches
+/// (see [`reads_branches`]). `None` for all other expressions.
 pub fn output_text(expr: &Expr) -> Option<Expr> {
     let is_nullif = matches!(expr, Expr::Call { function, .. } if function.0.name == NULLIF);
     let ty = text_type(&expr.ty(), Collation::DEFAULT);
@@ -257,8 +256,8 @@ pub fn output_text(expr: &Expr) -> Option<Expr> {
         .then(|| implicit_cast(expr.clone(), ty))
 }
 
-/// A hexadecimal or bit literal (the unsigned ones among binary literals) is a number where a number is
-/// wanted.
+/// Converts a hexadecimal or bit literal to a number in a numeric context. Among binary literals, these have
+/// an unsigned type.
 pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
     if !target.is_numeric() {
         return expr;
@@ -269,7 +268,7 @@ pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
             ty,
         } if ty.unsigned => {
             if bytes.len() > 8 {
-                // Where it is evaluated it is 0, with a warning.
+                // Its value is 0, with a warning when it is evaluated.
                 return Expr::Cast {
                     input: Box::new(Expr::literal(Value::Bytes(bytes), ty)),
                     ty: SqlType::BIGINT_UNSIGNED,
@@ -286,7 +285,7 @@ pub(crate) fn hex_as_number(expr: Expr, target: &SqlType) -> Expr {
     }
 }
 
-/// An expression in a place where a truth value is wanted: text becomes a number.
+/// An expression used as a truth value: text becomes a number.
 pub(crate) fn condition(expr: Expr) -> Expr {
     let ty = expr.ty();
     if ty.is_string() || ty.kind == TypeKind::Json {
@@ -296,7 +295,7 @@ pub(crate) fn condition(expr: Expr) -> Expr {
     }
 }
 
-/// The type a value takes part in arithmetic as.
+/// The type that a value has in arithmetic.
 pub(crate) fn numeric_type(ty: &SqlType) -> SqlType {
     match ty.kind {
         _ if ty.is_numeric() => *ty,
@@ -329,28 +328,30 @@ impl Binding<'_> {
         }
     }
 
-    /// An integer: BIGINT unless it is one already.
+    /// Converts an argument to an integer: to BIGINT unless it is one already.
     pub fn integer(&mut self, index: usize) {
         if !self.ty(index).is_integer() {
             self.cast(index, SqlType::BIGINT);
         }
     }
 
-    /// The same for an argument that may be missing.
+    /// [`Self::integer`] for an argument that may be missing.
     pub fn integer_if_given(&mut self, index: usize) {
         if index < self.args.len() {
             self.integer(index);
         }
     }
 
-    /// A double; integers, FLOATs and DECIMALs are left to [`crate::datum::Datum::double`].
+    /// Converts an argument to a double. Integers, FLOATs and DECIMALs stay, because
+    /// [`crate::datum::Datum::double`] reads them.
     pub fn double(&mut self, index: usize) {
         if !self.ty(index).is_numeric() {
             self.cast(index, SqlType::DOUBLE);
         }
     }
 
-    /// A number of any kind: text becomes DOUBLE, dates and times their digits.
+    /// Converts an argument to a number of any type: text becomes DOUBLE, dates and times become their
+    /// digits.
     pub fn number(&mut self, index: usize) {
         if let Some(form) = self.args.get(index).and_then(value_behind_text) {
             self.args[index] = form;
@@ -361,7 +362,8 @@ impl Binding<'_> {
         }
     }
 
-    /// Text or binary data in its own collation; other values as text in the connection's.
+    /// Converts an argument to text. Text and binary data keep their collation; other values become text in
+    /// the connection's.
     pub fn text(&mut self, index: usize) {
         let ty = self.ty(index);
         if !ty.is_string() {
@@ -374,7 +376,7 @@ impl Binding<'_> {
         }
     }
 
-    /// All of the arguments at `indexes` as text in the collation of the result they make.
+    /// Converts the arguments at `indexes` to text in the collation of their common result, and returns it.
     pub fn texts(&mut self, indexes: impl Iterator<Item = usize> + Clone) -> Result<Collation> {
         let of: Vec<&Expr> = indexes.clone().filter_map(|i| self.args.get(i)).collect();
         let collation = collation::of_result(&of, self.env.collation, self.name)?;
@@ -398,7 +400,7 @@ impl Binding<'_> {
         Ok(collation)
     }
 
-    /// The same for arguments that are compared with each other.
+    /// [`Self::texts`] for arguments that are compared with each other.
     pub fn compared_texts(&mut self, indexes: impl Iterator<Item = usize> + Clone) -> Result<Collation> {
         let of: Vec<&Expr> = indexes.clone().filter_map(|i| self.args.get(i)).collect();
         let collation = collation::of_comparison(&of, self.env.collation, self.name)?;
@@ -418,23 +420,23 @@ impl Binding<'_> {
         indexes.fold(0u32, |sum, i| sum.saturating_add(text_length(&self.ty(i))))
     }
 
-    /// A text of at most `length` characters; one beyond VARCHAR's limit is a LONGTEXT.
+    /// The type of a text of at most `length` characters. Beyond VARCHAR's limit it is a LONGTEXT.
     pub fn text_result(&self, length: u32, collation: Collation) -> SqlType {
         text_result(length, collation)
     }
 }
 
-/// How many bytes the texts of a type take that have `length` characters at most.
+/// How many bytes a text of a type with `length` characters can take.
 pub(crate) fn bytes_of(length: u32, ty: &SqlType) -> u32 {
     let is_text = ty.has_members() || ty.is_string() && ty.kind != TypeKind::Json;
     match is_text {
         true => length.saturating_mul(ty.collation.charset().max_bytes_per_char()),
-        // Numbers and dates are spelled in ASCII.
+        // Numbers and dates consist of ASCII characters.
         false => length,
     }
 }
 
-/// VARCHAR(length), or the TEXT that holds as much.
+/// VARCHAR(length), or the TEXT type that can hold as much.
 pub(crate) fn text_result(length: u32, collation: Collation) -> SqlType {
     let per_char = collation.charset().max_bytes_per_char();
     let bytes = length.saturating_mul(per_char);

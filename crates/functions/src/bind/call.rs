@@ -14,7 +14,7 @@ use crate::{Expr, registry};
 /// value, then the list), `like` (value, pattern[, escape]), `regexp`, `and or xor not`, `is null`, `is
 /// true`, `is false`, `is unknown` and the same with `is not`, `binary`, `collate` (value, name as a string
 /// literal), `convert using` (value, name), `->`, `->>`, `@` (name). `!=`, `mod`, `&&`, `||` (as OR), `!`,
-/// `rlike`, `not between`, `not in`, `not like` and `not regexp` are understood too. An interval is two
+/// `rlike`, `not between`, `not in`, `not like` and `not regexp` are accepted, too. An interval is two
 /// arguments, the amount and its unit as a string literal: `date_add(d, INTERVAL 1 DAY)` is `call("date_add",
 /// [d, 1, 'day'])`; so are the units of `extract('year', d)`, `timestampdiff('day', a, b)`, `timestampadd`
 /// and `get_format('date', 'usa')`. `trim(LEADING x FROM s)` is `call("trim leading", [s, x])`, likewise
@@ -22,7 +22,8 @@ use crate::{Expr, registry};
 /// if there is none) as its last argument; `weight_string(s AS CHAR(n))` is `weight_string(s, 'char', n)`;
 /// `position(a IN b)` is `locate(a, b)`.
 ///
-/// Fails with 1582 on a wrong number of arguments, 1305 on an unknown name, 1267 if collations do not mix.
+/// Fails with 1582 for a wrong number of arguments, with 1305 for an unknown name, and with 1267 if
+/// collations cannot be mixed.
 pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     if let Some(positive) = name.strip_prefix("not ")
         && matches!(positive, "between" | "in" | "like" | "regexp" | "rlike")
@@ -67,7 +68,7 @@ fn unknown_function(name: &str, env: &TypeEnv) -> Error {
     }
 }
 
-/// Splits calls that cannot be one call: IN and BETWEEN whose values are compared as different types.
+/// Splits IN and BETWEEN into several calls if their values are compared as different types.
 pub(crate) fn rewrite(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     match binding.name {
         "in" => bind_in(binding),

@@ -50,7 +50,7 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
             let ascii = matches!(value, Value::String(s) if s.is_ascii());
             Derived::new(ty.collation, Coercible, ascii)
         }
-        // Its value is not available yet; it converts to any collation.
+        // Its value is not known yet. It can be converted to any collation.
         Expr::Param { .. } => Derived::new(ty.collation, Coercible, true),
         Expr::Cast { .. } => Derived::new(ty.collation, Implicit, false),
         Expr::Call { function, args, .. } => derive_call(function.0.name, args, &ty),
@@ -68,8 +68,8 @@ fn of_column(ty: &SqlType) -> Derived {
     Derived::new(ty.collation, Coercibility::Implicit, ascii)
 }
 
-/// The coercibility of a query's column: `exprs` has its expression, or those that a set operation or VALUES
-/// combines into one column.
+/// The coercibility of a column of a query. `exprs` has its expression, or the expressions that a set
+/// operation or VALUES combines into the column.
 pub fn strength_of(exprs: &[Expr]) -> Strength {
     let ignorable = Strength {
         coercibility: Coercibility::Ignorable,
@@ -91,7 +91,7 @@ pub fn strength_of(exprs: &[Expr]) -> Strength {
             (derived.coercibility, derived.ascii)
         }
     };
-    // The rows of a query can be compared, whatever they are made of.
+    // A column of a query can always be compared, whatever its expression is.
     let coercibility = match made {
         Coercibility::None => Coercibility::Implicit,
         made => made,
@@ -114,11 +114,11 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         "user" | "current_user" | "current_role" | "database" | "version" | "icu_version" => {
             Derived::new(ty.collation, SystemConstant, true)
         }
-        // Text is compared with it as bytes.
+        // It is compared with text as bytes.
         "ill-formed text" => Derived::new(ty.collation, Implicit, false),
         "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
-        // Their collation is not an argument's.
+        // Their collation does not come from an argument.
         "json_unquote" | "->>" | "json_type" | "json_value" | "json_pretty" | "json_quote" | "unhex"
         | "from_base64" | "aes_encrypt" | "aes_decrypt" | "compress" | "uncompress" => {
             Derived::new(ty.collation, Coercible, false)
@@ -137,7 +137,8 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
     }
 }
 
-/// The strength of a result made of several strings; of none, that of a literal.
+/// The collation and coercibility of a result of several strings. Without strings, they are those of a
+/// literal.
 fn mixed<'a>(args: impl Iterator<Item = &'a Expr>, ty: &SqlType) -> Derived {
     let strings: Vec<Derived> = args
         .map(derive)
@@ -152,7 +153,7 @@ fn mixed<'a>(args: impl Iterator<Item = &'a Expr>, ty: &SqlType) -> Derived {
     Derived::new(ty.collation, coercibility, ascii)
 }
 
-/// The collation all of `items` agree on; `None` if they do not, or there are none.
+/// The collation on which all of `items` agree; `None` if they do not, or if there are none.
 fn combine(items: &[Derived]) -> Option<Derived> {
     let (first, rest) = items.split_first()?;
     rest.iter().try_fold(*first, |a, b| combine_two(a, *b))
@@ -169,7 +170,7 @@ fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     }
     if a.collation.charset() != b.collation.charset() {
         if a.collation == Collation::Binary || b.collation == Collation::Binary {
-            // Binary strings win over text of the same strength.
+            // A binary string wins over text of the same coercibility.
             let (binary, text) = if a.collation == Collation::Binary {
                 (a, b)
             } else {
@@ -211,17 +212,18 @@ fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     Some(Derived::new(collation, Coercibility::None, ascii))
 }
 
-/// Whether `b` can be converted to the character set of `a` without loss, and may.
+/// Whether `b` may be converted to the character set of `a`, and loses nothing.
 fn holds_all_of(a: Derived, b: Derived) -> bool {
     let unicode = |d: Derived| d.collation.charset().is_unicode();
     let stronger = a.coercibility < b.coercibility;
     let equal = a.coercibility == b.coercibility;
-    // utf8mb4 has all of the others.
+    // utf8mb4 has the characters of all others.
     let wider = !unicode(b) || a.collation.charset() == Charset::Utf8mb4;
     (unicode(a) && (stronger || equal && wider)) || (b.ascii && (stronger || equal && !a.ascii))
 }
 
-/// The collation of a result made of `args`: numbers do not count, and of numbers alone it is `connection`.
+/// The collation of a result made of `args`. Numbers are ignored; if there are only numbers, it is
+/// `connection`.
 pub(crate) fn of_result(args: &[&Expr], connection: Collation, operation: &str) -> Result<Collation> {
     resolve(args, connection, operation, false)
 }
@@ -255,8 +257,8 @@ fn resolve(args: &[&Expr], connection: Collation, operation: &str, compares: boo
     Ok(result.collation)
 }
 
-/// Fails with 1267 if text that is not well formed is compared with another character set. MySQL converts it
-/// only if the one fault is an incomplete character at its end.
+/// Fails with 1267 if text that is not well formed is compared with another character set. MySQL converts
+/// such text only if its single fault is an incomplete character at the end.
 fn refuse_ill_formed(args: &[&Expr], operation: &str) -> Result<()> {
     let Some(Expr::Literal {
         value: Value::Bytes(bytes),
@@ -293,7 +295,8 @@ fn fits(expr: &Expr, charset: Charset) -> bool {
     }
 }
 
-/// 3854 for a literal that cannot be written in a character set it would be converted to.
+/// Error 3854 for a literal with characters that do not exist in the character set to which it would be
+/// converted.
 pub(crate) fn must_fit(expr: &Expr, charset: Charset) -> Result<()> {
     match expr {
         Expr::Literal {

@@ -33,7 +33,7 @@ pub fn common_type(types: &[SqlType]) -> SqlType {
     }
 }
 
-/// The type that takes part instead of ENUM and SET: their text.
+/// Replaces ENUM and SET by the type of their text.
 fn as_result(ty: &SqlType) -> SqlType {
     match ty.kind {
         TypeKind::Enum(_) | TypeKind::Set(_) => text_type(ty, ty.collation),
@@ -60,7 +60,7 @@ pub(crate) fn unify(values: &mut [Expr], operation: &str, env: &TypeEnv) -> Resu
     Ok(ty)
 }
 
-/// The common type of two, neither of which is NULL's.
+/// The common type of two types, neither of which is NULL's.
 fn merge(a: &SqlType, b: &SqlType, collation: Collation) -> SqlType {
     use TypeKind::*;
     if a.is_integer() && b.is_integer() {
@@ -127,7 +127,8 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     }
 }
 
-/// Signed and unsigned integers together need the next larger type where the unsigned one is the largest.
+/// If signed and unsigned integers are mixed and the unsigned type is the largest, the result needs the next
+/// larger type.
 fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
     use TypeKind::*;
     let integers = || types.iter().filter(|t| t.kind != Null);
@@ -147,7 +148,7 @@ fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
 
 fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.is_float() || b.is_float() {
-        // Their order matters to MySQL: IF(c, float, 0) is a FLOAT, IF(c, 0, float) is not.
+        // In MySQL their order matters: IF(c, float, 0) is a FLOAT, IF(c, 0, float) is not.
         let decimals = a.decimals.max(b.decimals);
         if a.kind == TypeKind::BigInt {
             return SqlType {
@@ -178,7 +179,7 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType::decimal((whole + u32::from(scale)).clamp(1, 65), scale)
 }
 
-/// The length of a value as text: of characters among binary strings, in bytes.
+/// The length of a value as text. Among binary strings, characters are counted in bytes.
 fn length_in(ty: &SqlType, collation: Collation) -> u32 {
     let in_bytes = collation == Collation::Binary && ty.is_string() && !ty.is_binary();
     text_length(ty).saturating_mul(match in_bytes {

@@ -1,8 +1,8 @@
 //! The type that two values are compared as, and the conversions to it.
 //!
-//! Numbers of different types need none, nor do DATE, DATETIME and TIMESTAMP: [`crate::compare`] compares
-//! them as they are. Source: manual 12.3 "Type Conversion in Expression Evaluation", and MySQL 8.0.33's
-//! answers.
+//! Numbers of different types need no conversion, and neither do DATE, DATETIME and TIMESTAMP, because
+//! [`crate::compare`] can compare them. Source: manual 12.3 "Type Conversion in Expression Evaluation", and
+//! MySQL 8.0.33's answers.
 
 use types::{Result, SqlType, TypeKind, Value};
 
@@ -23,18 +23,18 @@ pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
 pub(crate) const YEAR_BEGINNING: &str = "year beginning";
 
-/// The kind of comparison that two values are in.
+/// The kind of comparison.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum ComparisonKind {
     /// `=`, `<` and the other operators, NULLIF, IN with one value: a constant that is compared with a date
     /// fails with 1525 if it is not a date.
     Operator,
-    /// BETWEEN: such a constant is the zero date, with a warning.
+    /// BETWEEN: such a constant becomes the zero date, with a warning.
     Range,
-    /// IN: the same, and a number of two digits is not a year.
+    /// IN: as in BETWEEN. In addition, a number of two digits is not a year.
     List,
-    /// The operand of a CASE and the value of a WHEN: a text that is compared with a date is the zero date,
-    /// with a warning for each row, if it is not a date.
+    /// The operand of a CASE and the value of a WHEN: a text that is compared with a date and is not a date
+    /// becomes the zero date, with a warning for each row.
     Case,
 }
 
@@ -86,8 +86,8 @@ pub(crate) fn pair(
     Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
 }
 
-/// A constant that is compared with a column gets the column's type: of a point in time, a TIME is the time
-/// of day.
+/// A constant that is compared with a column gets the column's type. So compared with a TIME, a point in time
+/// becomes its time of day.
 fn is_time_column(expr: &Expr) -> bool {
     matches!(expr, Expr::Column { ty, .. } if ty.kind == TypeKind::Time)
 }
@@ -97,7 +97,7 @@ fn is_datetime_constant(expr: &Expr) -> bool {
 }
 
 /// FLOAT(M,D) and DOUBLE(M,D) are compared with a number of fixed scale at the larger of the two scales. So a
-/// FLOAT(10,2) can equal 0.1, which no FLOAT equals exactly.
+/// FLOAT(10,2) can equal 0.1, although no FLOAT is exactly 0.1.
 fn fixed_scale(a: &SqlType, b: &SqlType) -> Option<u8> {
     let fixed = |ty: &SqlType| ty.is_numeric() && ty.decimals != SqlType::NOT_FIXED;
     let applies = (a.is_float() || b.is_float()) && fixed(a) && fixed(b);
@@ -125,9 +125,9 @@ fn texts(a: Expr, b: Expr, operation: &str, env: &TypeEnv) -> Result<(Expr, Expr
     }
 }
 
-/// Texts that are compared for equality, of which one is an ENUM's or SET's and the others are constants or of
-/// the same column type: by the members' numbers, which an index holds. A constant that is no member gets a
-/// number that no value has.
+/// Texts that are compared for equality, of which one is an ENUM or SET and the others are constants or have
+/// the same column type. They are compared by the numbers of the members, because an index contains these. A
+/// constant that is not a member gets a number that no value has.
 pub(super) fn by_member(all: Vec<Expr>) -> Vec<Expr> {
     let member = |expr: &Expr| {
         let (ty, text) = (expr.as_stored().ty(), expr.ty());
@@ -238,14 +238,14 @@ fn beside_year(expr: &Expr, other: &Expr, kind: ComparisonKind) -> Result<Option
     }
 }
 
-/// Whether a number that is compared with a date is read as a date: a literal whose digits are a date, or a
-/// parameter, compared with a column.
+/// Whether a number that is compared with a date is read as a date: if it is a parameter, or a literal whose
+/// digits are a date, and is compared with a column.
 fn is_read_as_date(number: &Expr, date: &Expr) -> bool {
     let parameter = matches!(number, Expr::Param { ty, .. } if ty.is_integer() || ty.is_decimal());
     matches!(date, Expr::Column { .. }) && (parameter || literal_date(number, &date.ty()).is_some())
 }
 
-/// The date that a number's literal spells.
+/// The date that the digits of a literal number stand for.
 fn literal_date(expr: &Expr, ty: &SqlType) -> Option<Expr> {
     let Expr::Literal { value, ty: from } = expr else {
         return None;
@@ -290,7 +290,7 @@ fn time_side(expr: Expr, other: &Expr, env: &TypeEnv) -> Expr {
     expr
 }
 
-/// Whether a constant text is to be read as a TIME: literals that are none are compared as text.
+/// Whether a constant text is read as a TIME. Literals that are not a TIME are compared as text.
 fn spells_time(expr: &Expr, env: &TypeEnv) -> bool {
     match expr {
         Expr::Literal {
@@ -355,8 +355,8 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     implicit_cast(expr, target)
 }
 
-/// The type of a constant text that is compared with exact numbers. Its precision says, only for the text of
-/// warnings, whether the other side is a DECIMAL (65) or an integer (64).
+/// The type of a constant text that is compared with exact numbers. Its precision tells the text of warnings
+/// whether the other side is a DECIMAL (65) or an integer (64).
 fn exact_type(other: &SqlType) -> SqlType {
     SqlType::decimal(if other.is_decimal() { 65 } else { 64 }, 30)
 }
@@ -384,8 +384,9 @@ fn text_literal(text: &str) -> Expr {
     Expr::literal(Value::from(text), ty)
 }
 
-/// A column of a row before IN and one of a row of its list, as they are compared. `rows`: of the list. `None` if
-/// they are never equal: a TIME and a literal with a date; in a list of several rows, a TIME and anything with one.
+/// Converts a column of the row before IN, and the column of a row in its list, for their comparison. `rows`:
+/// how many rows the list has. `None` if the two are never equal: a TIME and a literal with a date, or in a
+/// list of several rows, a TIME and any value with a date.
 pub fn row_list_pair(operand: Expr, item: Expr, rows: usize, env: &TypeEnv) -> Result<Option<(Expr, Expr)>> {
     let has_date = match &item {
         Expr::Literal {
@@ -433,7 +434,7 @@ pub(super) fn under_one_collation(all: &mut [Expr], operation: &str, env: &TypeE
     Ok(())
 }
 
-/// AND, OR, XOR, NOT: truth values in, a truth value out.
+/// AND, OR, XOR, NOT: the arguments and the result are truth values.
 pub(crate) fn resolve_logic(binding: &mut Binding<'_>) -> Result<SqlType> {
     let env = binding.env;
     for arg in &mut binding.args {

@@ -1,4 +1,4 @@
-//! The environment of binding, and the notes that it leaves.
+//! The environment of binding, and the notes that binding leaves.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use types::{Collation, SqlMode, SqlType, Value};
 
-/// What typing depends on besides the expression. A cached plan is valid for one such environment.
+/// What types depend on besides the expression. A cached plan is valid for one such environment.
 #[derive(Debug, Clone)]
 pub struct TypeEnv {
     /// The default database, which the error for an unknown function names.
@@ -16,11 +16,12 @@ pub struct TypeEnv {
     pub sql_mode: SqlMode,
     /// `@@div_precision_increment`.
     pub div_precision_increment: u8,
-    /// The types of their values are the types of `@name`, read by `call("@", [name])`.
+    /// The session's user variables. The type of `@name`, bound by `call("@", [name])`, is that of its value.
     pub user_variables: Arc<HashMap<String, Value>>,
     /// The types of variables that the statement assigns to, which override those of the values.
     pub variable_types: HashMap<String, SqlType>,
-    /// The statement's parameters stand for literals, taken out of its text for the plan to be shared.
+    /// The statement's parameters stand for literals that were taken out of its text, so that its plan can be
+    /// shared.
     pub literal_params: bool,
     pub notes: BindNotes,
 }
@@ -28,16 +29,15 @@ pub struct TypeEnv {
 /// Notes of binding, besides the bound expression.
 #[derive(Debug, Clone, Default)]
 pub struct BindNotes {
-    /// The result depends on the value of a literal that was replaced by a parameter: the original text must
-    /// be bound.
+    /// The result depends on the value of a literal that was replaced by a parameter, so the original text
+    /// must be bound.
     pub needs_literals: Cell<bool>,
     /// Constants that are not valid for the type they are compared with: warnings 1292, errors in strict
     /// writes.
     pub incorrect: RefCell<Vec<String>>,
     /// How often a JSON value is used as a truth value: warnings 3986.
     pub json_truths: Cell<u32>,
-    /// The types of assigned user variables: the type of their current value, combined with that of the new
-    /// one.
+    /// The types of assigned user variables: the type of the current value combined with that of the new one.
     pub assigned: RefCell<HashMap<String, SqlType>>,
 }
 

@@ -1,4 +1,4 @@
-//! Constants as index keys: the value of a column's type that stands for a constant of another type.
+//! Constants as index keys: converts a constant of another type to a value of the column's type.
 
 use types::{SqlType, Value};
 
@@ -9,21 +9,21 @@ use crate::{Expr, registry};
 /// Which key is used for a constant between two values of the column's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRounding {
-    /// None: NULL, so that an equality finds nothing.
+    /// No key: NULL, so that an equality finds nothing.
     Exact,
-    /// The next one below: the upper bound of `<` and `<=`; the comparison is then `<=`, unless the key is
-    /// exact.
+    /// The next value below, for the upper bound of `<` and `<=`. Unless the key is exact, the comparison
+    /// becomes `<=`.
     Down,
-    /// The next one above: the lower bound of `>` and `>=`; the comparison is then `>=`, unless the key is
-    /// exact.
+    /// The next value above, for the lower bound of `>` and `>=`. Unless the key is exact, the comparison
+    /// becomes `>=`.
     Up,
 }
 
-/// The constant `expr`, bound as one side of a comparison with a column of type `column`, as a value of the
-/// column's type.
+/// Converts the constant `expr`, which is compared with a column of type `column`, to a value of the column's
+/// type.
 ///
-/// `None` if no such value says the same for every constant (text compared with a number, say), so that
-/// the index cannot serve. At run time a NULL means that no row can match. The bounds that
+/// `None` if there is no equivalent value for every constant (text compared with a number, for example), so
+/// that the index cannot be used. At run time a NULL means that no row can match. The bounds that
 /// [`KeyRounding::Down`] and [`KeyRounding::Up`] give are to be used inclusively, with the comparison itself
 /// kept as a filter where it was `<` or `>`. An out of range constant becomes the nearest end of the column's
 /// range on the side where rows can still match, else NULL.
@@ -34,7 +34,7 @@ pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Ex
         false => column,
     };
     let from = expr.ty();
-    // A number may lie between two dates.
+    // A number may be ordered between two dates.
     let place = matches!(&expr, Expr::Call { function, .. } if function.0.name == DATETIME_NUMBER);
     if from == column && !place {
         return Some(expr);
@@ -43,7 +43,7 @@ pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Ex
         return Some(implicit_cast(expr, column));
     }
     let compatible = if column.is_numeric() {
-        // Several exact numbers may equal one double: they are a range, not a key.
+        // Several exact numbers may equal one double. They need a range, not a key.
         let inexact = from.is_float() && !column.is_float();
         from.is_numeric() && !(inexact && rounding == KeyRounding::Exact)
     } else if column.is_datetime() {
@@ -93,7 +93,7 @@ pub fn key_cast(expr: Expr, column: SqlType, rounding: KeyRounding) -> Option<Ex
     })
 }
 
-/// Whether the literal already has the column's representation and is in the range of its type.
+/// Whether a literal already has the column's representation and is in the range of its type.
 fn value_is_native(value: &Value, ty: &SqlType, column: &SqlType) -> bool {
     if !(ty.is_integer() && column.is_integer()) {
         return false;

@@ -1,14 +1,15 @@
-//! From names and typed arguments to typed calls: counts of arguments, implicit conversions, result types.
+//! Turns names and typed arguments into typed calls: checks numbers of arguments, makes implicit conversions,
+//! determines result types.
 //!
-//! [`call()`] binds functions and operators; [`cast`] and [`case`] what is not a call. Aggregates are bound
-//! by [`crate::aggregate::bind`]. A bound expression needs no further conversion: each is an [`Expr::Cast`]
-//! in it.
+//! [`call()`] binds functions and operators. [`cast`] and [`case`] bind CAST and CASE,
+//! [`crate::aggregate::bind`] binds aggregates. In a bound expression, every conversion is an explicit
+//! [`Expr::Cast`].
 //!
 //! - [`compare`]: the type that two values are compared as.
 //! - [`collation`]: the collation of mixed strings.
 //! - [`common`]: the type of CASE, IF, COALESCE and UNION.
-//! - [`arguments`]: conversions that functions ask for.
-//! - [`mod@env`]: what binding depends on.
+//! - [`arguments`]: conversions of arguments.
+//! - [`mod@env`]: the environment that binding depends on.
 
 pub(crate) mod arguments;
 mod call;
@@ -45,7 +46,8 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
         } else {
             ty
         };
-        // What is text is read as an integer as text, whatever it was before.
+        // An expression that is text is converted to an integer from its text, even if its branches have
+        // other types.
         if from.is_string() && ty.is_integer() {
             input
         } else {
@@ -72,7 +74,7 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     if ty.length != conversion::text::UNLIMITED {
         return Ok(explicit(arguments::text_result(ty.length, ty.collation)));
     }
-    // The inner conversion cuts nothing. The outer one changes only the length of the type.
+    // The inner conversion truncates nothing. The outer one changes only the length of the type.
     let length = arguments::text_length(&from);
     let length = match ty.is_binary() {
         true => arguments::bytes_of(length, &from),
@@ -85,18 +87,18 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     })
 }
 
-/// `CAST(DAYNAME(d) AS SIGNED)` reads the name, unlike everything else that wants a number.
+/// `CAST(DAYNAME(d) AS SIGNED)` reads the name, unlike all other numeric contexts.
 fn is_day_name(expr: &Expr) -> bool {
     matches!(expr, Expr::Call { function, .. } if function.0.name == "dayname")
 }
 
-/// Converts without an effect on the text of warnings or on metadata, for plans that need a value in another
-/// type (index keys, UNION's columns). Returns the expression itself if it has the type already.
+/// Converts an expression implicitly: texts of warnings and metadata do not change. For plans that need
+/// another type (index keys, columns of UNION). Returns the expression itself if it has the type already.
 pub fn implicit_cast(input: Expr, ty: SqlType) -> Expr {
     arguments::implicit_cast(input, ty)
 }
 
-/// A value that is not a column any more: an ENUM or SET is a text only, even where a number is expected.
+/// For a value that is no longer a column: an ENUM or SET becomes plain text, also in a numeric context.
 pub fn without_members(expr: Expr) -> Expr {
     let ty = expr.ty();
     if !ty.has_members() {
@@ -112,13 +114,14 @@ pub fn without_members(expr: Expr) -> Expr {
     }
 }
 
-/// The type of a column of UNION, INTERSECT or EXCEPT, of which these are the parts' columns. Error 1267 if
+/// The type of a column of UNION, INTERSECT or EXCEPT. `parts` are its columns in the operands. Error 1267 if
 /// their collations are incompatible.
 pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
     common::unify(parts, "UNION", env)
 }
 
-/// A column of a part in the type of the whole. A BIT in a column of texts is the digits of its number.
+/// Converts a column of an operand to the type of the result. In a text column, a BIT becomes the digits of
+/// its number.
 pub fn in_union(expr: Expr, ty: SqlType) -> Expr {
     match expr.ty().kind {
         TypeKind::Bit if ty.is_string() => implicit_cast(implicit_cast(expr, SqlType::BIGINT_UNSIGNED), ty),
@@ -162,10 +165,10 @@ pub fn case(
     })
 }
 
-/// What a simple CASE compares: a JSON value and a string, or two JSON values, by their texts; a JSON value
-/// and a number as DOUBLEs. `=` compares documents. So `CASE JSON_EXTRACT(d, '$.k') WHEN 'null'` finds the
-/// JSON null. A text that is compared with a date is a date, but the text of an operand is compared with the
-/// text of the date.
+/// What a simple CASE compares. Unlike `=`, which compares documents, it compares two JSON values, or a JSON
+/// value and a string, by their texts, and a JSON value and a number as DOUBLEs. So `CASE JSON_EXTRACT(d,
+/// '$.k') WHEN 'null'` finds the JSON null. A text after WHEN that is compared with a date is converted to a
+/// date, but a text before WHEN is compared with the text of the date.
 fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> {
     let (of_operand, of_when) = (operand.ty(), when.ty());
     if of_operand.is_datetime() && of_when.is_string() {
@@ -177,7 +180,7 @@ fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> 
         return Ok(vec![operand, arguments::implicit_cast(when, text)]);
     }
     let is_json = |e: &Expr| e.ty().kind == TypeKind::Json;
-    // FLOAT(M,D) with all its digits, where `=` looks at D of them.
+    // All digits of a FLOAT(M,D) are compared. `=` would compare D of them.
     let whole = |e: Expr| match e.ty() {
         ty if ty.is_float() && ty.decimals != SqlType::NOT_FIXED => implicit_cast(e, SqlType::DOUBLE),
         _ => e,

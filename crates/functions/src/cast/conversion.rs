@@ -5,7 +5,7 @@ use types::{Result, SqlType, TypeKind, errno};
 use crate::datum::Datum;
 use crate::{EvalContext, Expr};
 
-/// A conversion, without the value.
+/// A conversion, apart from the value.
 #[derive(Clone, Copy)]
 pub(crate) struct Conversion<'a> {
     pub from: SqlType,
@@ -29,8 +29,8 @@ impl Conversion<'_> {
         )
     }
 
-    /// Whether a TEXT or BLOB column is read as a number: MySQL takes the number at its beginning without a
-    /// warning about the rest. For an explicit CAST this holds only to DOUBLE.
+    /// Whether a TEXT or BLOB column is converted to a number. MySQL uses the number at its beginning without
+    /// a warning about the rest. An explicit CAST does so only to DOUBLE.
     fn reads_large_column(&self) -> bool {
         use TypeKind::*;
         // The result of an aggregate is a column without a label.

@@ -1,4 +1,4 @@
-//! Which conversions may lose their values, by their types.
+//! Which conversions may fail or lose information, by their types.
 
 use types::{SqlType, TypeKind};
 

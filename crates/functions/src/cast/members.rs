@@ -1,6 +1,7 @@
 //! Conversions of ENUM, SET and BIT.
 //!
-//! A number is their own number. Everything else is made of their text, which of a BIT is its bytes.
+//! Converted to a number, they become their own number. Every other conversion starts from their text, which
+//! for a BIT is its bytes.
 
 use arrow::array::{ArrayRef, AsArray};
 use arrow::datatypes::UInt64Type;
@@ -11,7 +12,7 @@ use super::conversion::Conversion;
 use crate::bind::arguments::text_type;
 use crate::datum::Datum;
 
-/// The conversion from one of these types; `None` from every other, and where the value is a number already.
+/// Converts from one of these types. `None` for every other type, and if the value is a number already.
 pub(super) fn from_stored(value: Datum<'_>, conversion: &Conversion<'_>) -> Option<Result<Value>> {
     let (from, to) = (&conversion.from, &conversion.to);
     let by_text = match from.kind {
@@ -19,7 +20,7 @@ pub(super) fn from_stored(value: Datum<'_>, conversion: &Conversion<'_>) -> Opti
         TypeKind::Bit => to.is_string(),
         _ => return None,
     };
-    // JSON shows which of them it was.
+    // JSON keeps which of the types it was.
     if to.kind == TypeKind::Json || matches!(value, Datum::String(_) | Datum::Bytes(_)) {
         return None;
     }
@@ -34,7 +35,7 @@ pub(super) fn from_stored(value: Datum<'_>, conversion: &Conversion<'_>) -> Opti
     ))
 }
 
-/// The text of a value: bytes where that is not text in a character set.
+/// The text of a value, as bytes if it is not text in a character set.
 pub(crate) fn text(value: Datum<'_>, ty: &SqlType) -> Value {
     let text = value.to_value().to_text(ty).unwrap_or_default();
     if !ty.is_text() {
@@ -70,8 +71,7 @@ pub(super) fn texts(numbers: &ArrayRef, from: &SqlType, to: &SqlType) -> Result<
     Ok(out.finish())
 }
 
-/// The number whose text is equal to `text`, which is compared with values of the type; see
-/// `bind::compare`.
+/// The number of the member equal to `text`, which is compared with values of the type; see `bind::compare`.
 const NO_MEMBER: u64 = u64::MAX;
 
 pub(super) fn number_of_text(text: Datum<'_>, ty: &SqlType) -> Value {

@@ -4,7 +4,8 @@
 //! - [`text`]: to strings and binary data.
 //! - Dates and times are [`crate::temporal`]'s, JSON is [`crate::json`]'s.
 //!
-//! Not here: which conversions a call needs ([`crate::bind`]); what INSERT and UPDATE do ([`crate::assign`]).
+//! Not here: which conversions a call needs ([`crate::bind`]); conversions in INSERT and UPDATE
+//! ([`crate::assign`]).
 
 pub(crate) mod conversion;
 pub(crate) mod loss;
@@ -52,7 +53,7 @@ pub(crate) fn cell<'a>(
     datum(cell.datum(), &conversion).map(Cell::Own)
 }
 
-/// The integer that ALTER TABLE reads from a column of another type. A TEXT or BLOB is read without a complaint.
+/// The integer that ALTER TABLE reads from a column of another type. A TEXT or BLOB is read without warnings.
 ///
 /// # Errors
 /// 1292 in strict mode.
@@ -128,7 +129,7 @@ pub(crate) fn datum(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Val
 
 fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let (ctx, to) = (conversion.ctx, &conversion.to);
-    // A stored value is not changed, whatever the mode says about zero dates.
+    // A stored value is not changed, even if the mode forbids zero dates.
     let rules = if conversion.from.is_datetime() {
         DateRules::ANY
     } else {
@@ -208,7 +209,8 @@ pub(crate) fn array(
         ctx,
         input,
     };
-    // A text compared with an exact number keeps its own scale; an array has one for all.
+    // A text that is compared with an exact number keeps its own scale, but an array has one scale for all
+    // values.
     let mut out = ColumnBuilder::new(to, array.len());
     for i in 0..array.len() {
         let value = Datum::at(array.as_ref(), i)?;
@@ -236,7 +238,7 @@ fn to_doubles(array: &ArrayRef) -> Option<ArrayRef> {
     Some(Arc::new(doubles))
 }
 
-/// Integers as decimals that hold them all.
+/// Integers as decimals that can represent all of them.
 fn to_decimals(array: &ArrayRef, to: &SqlType) -> Option<ArrayRef> {
     const DIGITS_OF_64_BITS: u32 = 20;
     let DataType::Decimal128(..) = to.arrow_type() else {

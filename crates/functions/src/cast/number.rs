@@ -9,7 +9,7 @@ use super::number_text::{is_space, parse_double, parse_integer};
 use crate::datum::Datum;
 use crate::{EvalContext, Expr};
 
-/// `CAST(... AS SIGNED)`, and integers that functions ask for.
+/// `CAST(... AS SIGNED)`, and integer arguments of functions.
 pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     Ok(Value::Int(match value {
         Datum::Int(v) if conversion.from.kind != TypeKind::Time => v,
@@ -41,15 +41,15 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
     }))
 }
 
-/// The digits of a date or time, whose fraction is rounded as that of a time: `23:59:59.9` becomes the next
-/// day's beginning.
+/// The digits of a date or time. Its fraction is rounded as a time: `23:59:59.9` becomes the beginning of the
+/// next day.
 fn temporal_integer(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<i64> {
     let rounded = whole_seconds(value, &conversion.from, conversion.ctx)?;
     let digits = temporal_number(rounded, &conversion.from);
     Ok(digits.and_then(|d| d.to_i64()).unwrap_or(0))
 }
 
-/// A date or time rounded as one: `23:59:59.9` is the next day's beginning, where its digits would be 235960.
+/// A date or time, rounded as a time: `23:59:59.9` becomes the beginning of the next day, not 235960. Warning
 /// 1441 after the last day, an error in strict DML.
 pub(crate) fn whole_seconds<'a>(value: Datum<'a>, ty: &SqlType, ctx: &EvalContext) -> Result<Datum<'a>> {
     Ok(match value {
@@ -78,7 +78,7 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
         Datum::Json(json) => {
             return json_number(json, conversion, "INTEGER", to_unsigned);
         }
-        // A hexadecimal literal of more bytes than a number has.
+        // A hexadecimal literal with more bytes than a number has.
         Datum::Bytes(bytes) if conversion.from.unsigned => {
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
             conversion.ctx.conversion_lost(
@@ -115,8 +115,8 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
     }))
 }
 
-/// A double as an integer. One that does not fit becomes the nearest integer, with a warning from CAST; the
-/// result of a function must fit.
+/// A double as an integer. If it does not fit, CAST gives the nearest integer and a warning. The result of a
+/// function must fit.
 fn of_double(value: f64, conversion: &Conversion<'_>) -> Result<i64> {
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     let rounded = value.round_ties_even();
@@ -193,7 +193,7 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
             let whole =
                 (parsed.consumed > 0 || empty && conversion.implicit) && rest.iter().all(|b| is_space(*b));
             if !whole {
-                // Beside an integer column the text was to be a DOUBLE; see `bind::compare`.
+                // Compared with an integer column, the text was expected to be a DOUBLE; see `bind::compare`.
                 let kind = if conversion.implicit && to.length == 64 {
                     "DOUBLE"
                 } else {
@@ -225,7 +225,7 @@ fn clamp(negative: bool, conversion: &Conversion<'_>) -> Result<Value> {
     Ok(Value::Decimal(if negative { max.neg() } else { max }))
 }
 
-/// `CAST(... AS YEAR)`: 1901 to 2155 and 0; 1 to 69 are of this century, 70 to 99 of the last.
+/// `CAST(... AS YEAR)`: 1901 to 2155 and 0. 1 to 69 are 2001 to 2069, 70 to 99 are 1970 to 1999.
 pub(super) fn to_year(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let from = &conversion.from;
     let number = match value {
@@ -287,7 +287,7 @@ pub(crate) fn full_year(number: i64) -> Option<u64> {
     }
 }
 
-/// The number that JSON is, converted further by `then`; 0 and warning 3156 if there is none.
+/// The number in a JSON value, converted further by `then`. 0 and warning 3156 if it is not a number.
 fn json_number(
     json: JsonRef<'_>,
     conversion: &Conversion<'_>,

@@ -1,6 +1,6 @@
 //! The numbers that a text begins with.
 
-/// What a text began with.
+/// The number at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Prefix<T> {
     pub value: T,
@@ -8,8 +8,8 @@ pub(crate) struct Prefix<T> {
     pub complete: bool,
 }
 
-/// The double that `text` begins with; one too large is the largest there is, and incomplete. Empty text is a
-/// complete 0.
+/// The double at the beginning of `text`. A number that is too large becomes the largest double, and is
+/// incomplete. Empty text is a complete 0.
 pub(crate) fn parse_double(text: &[u8]) -> Prefix<f64> {
     let start = text.iter().take_while(|b| is_space(**b)).count();
     let rest = text.get(start..).unwrap_or_default();
@@ -71,7 +71,7 @@ pub(crate) fn is_space(byte: u8) -> bool {
 /// The integer that a text begins with, as 64 bits and a sign.
 pub(crate) struct IntegerPrefix {
     pub negative: bool,
-    /// The magnitude, at most what an unsigned (or, if negative, a signed) BIGINT holds.
+    /// The magnitude, limited to the range of an unsigned BIGINT (or, if negative, of a signed one).
     pub magnitude: u64,
     pub complete: bool,
 }

@@ -11,8 +11,8 @@ use crate::charset;
 use crate::context::EvalContext;
 use crate::datum::Datum;
 
-/// How long a FLOAT's text may be in an expression before it is written with an exponent. What a client is
-/// sent has no such limit.
+/// How long a FLOAT's text may be in an expression before it is written with an exponent. Results that are
+/// sent to clients have no such limit.
 const FLOAT_WIDTH: usize = 12;
 
 /// The `length` of a CHAR or BINARY without a length.
@@ -92,7 +92,7 @@ fn is_limited(conversion: &Conversion<'_>) -> bool {
     !conversion.implicit && to.length != UNLIMITED && matches!(to.kind, TypeKind::Char | TypeKind::VarChar)
 }
 
-/// The text of a value of another type. A parameter shows its own digits, since its type may have more
+/// The text of a value of another type. A parameter shows its own digits, because its type may have more
 /// decimals.
 fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
     if let (Datum::Decimal(given), Expr::Param { .. }) = (value, conversion.input) {
@@ -150,7 +150,7 @@ pub(crate) fn cannot_convert(bytes: &[u8], from: Charset, to: Charset) -> Error 
     )
 }
 
-/// It shows the first six bytes.
+/// The message shows the first six bytes.
 pub fn cannot_convert_message(bytes: &[u8], from: Charset, to: Charset) -> String {
     let shown = shown_bytes(bytes.get(..6).unwrap_or(bytes));
     let more = if bytes.len() > 6 { "..." } else { "" };

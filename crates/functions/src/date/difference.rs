@@ -46,8 +46,8 @@ fn resolve_timediff(binding: &mut Binding<'_>) -> Result<SqlType> {
     ))
 }
 
-/// The difference of two TIMEs, two dates or two points in time; NULL if the kinds differ. If the type of one
-/// is a date's, both are read as dates.
+/// The difference of two TIMEs, two dates or two points in time; NULL if they are of different kinds. If one
+/// has the type DATE, both are read as dates.
 fn timediff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let types = [call.arg_type(0), call.arg_type(1)];
     if types.iter().any(SqlType::is_datetime) {
@@ -186,10 +186,10 @@ fn resolve_from_days(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::DATE)
 }
 
-/// From this day number on MySQL has no date, and none that overflows either: a few days into the year 10000.
+/// From this day number on, MySQL returns neither a date nor an overflow: a few days into the year 10000.
 const NO_DAY: i64 = 3_652_500;
 
-/// Days of the year 0 are the zero date.
+/// Day numbers of the year 0 give the zero date.
 fn from_days(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let days = args.first().map_or(0, Datum::int);
     if days <= 365 || days >= NO_DAY {
@@ -210,7 +210,7 @@ fn resolve_period(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(integer(21))
 }
 
-/// Months since year 0 of a `YYYYMM` or `YYMM`. Error 1210 if it is none.
+/// Months since year 0 of a `YYYYMM` or `YYMM`. Error 1210 for any other number.
 fn months_of(call: &Call<'_>, period: i64) -> Result<i64> {
     let (year, month) = (period / 100, period % 100);
     if period <= 0 || !(1..=12).contains(&month) {

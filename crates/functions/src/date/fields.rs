@@ -115,7 +115,7 @@ fn field(call: &Call<'_>, args: &[Datum<'_>], get: fn(&DateTime) -> i64) -> Resu
     Ok(date.map_or(Value::Null, |d| Value::Int(get(&d))))
 }
 
-/// A property that only a real day has.
+/// A field that only a real day has.
 fn day(call: &Call<'_>, args: &[Datum<'_>], get: fn(&DateTime) -> i64) -> Result<Value> {
     let date = datetime_at(call, args, 0, DateRules::CALENDAR)?;
     Ok(date.map_or(Value::Null, |d| Value::Int(get(&d))))
@@ -223,7 +223,7 @@ fn date_part(unit: Unit, date: &DateTime) -> i64 {
     }
 }
 
-/// The digits of the fields from the unit's first to its last, side by side.
+/// The digits of all fields from the unit's first to its last, concatenated.
 fn span_part(unit: Unit, day: i64, time: &Time) -> i64 {
     let (hour, minute) = (i64::from(time.hours()), i64::from(time.minutes()));
     let (second, micros) = (i64::from(time.seconds()), i64::from(time.microseconds()));

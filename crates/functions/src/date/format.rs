@@ -78,7 +78,7 @@ fn date_format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(format_datetime(&at, format, call.ctx.locale).map_or(Value::Null, Value::String))
 }
 
-/// The point in time in a format; `None` for an empty format, and for names that the date does not have.
+/// Formats a point in time. `None` for an empty format, and for names that the date does not have.
 pub(super) fn format_datetime(at: &DateTime, format: &[u8], locale: &Locale) -> Option<String> {
     let time = Time(at.time_of_day_us());
     write(Some(at), &time, format, locale)
@@ -121,7 +121,7 @@ fn write_part(
 ) -> Option<()> {
     let zero = DateTime::ZERO;
     let day = date.unwrap_or(&zero);
-    // Names and weeks need a real date.
+    // Names and week numbers need a real date.
     let named = || date.filter(|d| d.month > 0 || d.year > 0);
     let hour = time.hours();
     let hour12 = (hour % 24 + 11) % 12 + 1;

@@ -53,7 +53,7 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    /// By name in any case; `SQL_TSI_DAY` is `DAY`.
+    /// The unit with a name, in any letter case. `SQL_TSI_DAY` is `DAY`.
     pub fn parse(name: &str) -> Result<Self> {
         let lower = name.to_ascii_lowercase();
         Ok(match lower.strip_prefix("sql_tsi_").unwrap_or(&lower) {
@@ -94,8 +94,8 @@ impl Unit {
         )
     }
 
-    /// Whether a TIME that it is added to becomes a point in time. Of the compound units MySQL leaves one
-    /// out.
+    /// Whether a TIME becomes a point in time if the interval is added to it. MySQL leaves out one of the
+    /// compound units.
     fn begins_with_days(self) -> bool {
         self.is_of_date() || matches!(self, Self::DayHour | Self::DayMinute | Self::DaySecond)
     }
@@ -111,7 +111,7 @@ impl Unit {
         )
     }
 
-    /// The fields of a compound unit, largest first: the months or microseconds that one of each is worth.
+    /// The fields of a compound unit, largest first, as months or microseconds.
     fn fields(self) -> &'static [i64] {
         const SECOND: i64 = 1_000_000;
         const MINUTE: i64 = 60 * SECOND;
@@ -257,7 +257,7 @@ fn add_to_time(call: &Call<'_>, time: &Datum<'_>, span: Span) -> Result<Value> {
     }
 }
 
-/// The point in time later (earlier) by a span; `None` out of range.
+/// A point in time, moved by a span; `None` if it is out of range.
 fn shift(at: &DateTime, span: Span) -> Option<DateTime> {
     match span {
         Span::Months(months) => at.add_months(i64::try_from(months).ok()?),
@@ -268,7 +268,7 @@ fn shift(at: &DateTime, span: Span) -> Option<DateTime> {
             let number = at.day_number().checked_add(i64::try_from(days).ok()?)?;
             let time = i64::try_from(in_day.rem_euclid(day)).ok()?;
             match number {
-                // Days of the year 0 are the zero date.
+                // Day numbers of the year 0 give the zero date.
                 0..=365 => DateTime::from_day_number(366, time).map(|d| DateTime {
                     year: 0,
                     month: 0,
@@ -301,8 +301,8 @@ fn span(amount: &Datum<'_>, unit: Unit, sign: i128) -> Option<Span> {
     })
 }
 
-/// Numbers with any separators. If there are fewer than the unit has fields, they are its last ones. A minus
-/// in front applies to all.
+/// Reads numbers with any separators. If there are fewer numbers than fields, they are the last fields. A
+/// leading minus applies to all.
 fn compound(text: &[u8], fields: &[i64], fraction_last: bool) -> Option<i128> {
     let text = text.trim_ascii_start();
     let (negative, mut rest) = match text {
@@ -326,7 +326,7 @@ fn compound(text: &[u8], fields: &[i64], fraction_last: bool) -> Option<i128> {
         numbers.push(number);
         rest = rest.get(len..)?;
     }
-    // A lone fraction among fewer fields is one too.
+    // A fraction is one also if there are fewer fields.
     if fraction_last && numbers.len() < fields.len() && !numbers.is_empty() {
         let last_len = text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
         if let Some(last) = numbers.last_mut()

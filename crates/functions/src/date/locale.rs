@@ -1,8 +1,8 @@
 //! Locales: the names of months and days, and how FORMAT() writes numbers.
 //!
-//! `locales.tsv` holds what MySQL 8.0.33 answers, in the order of MySQL's numbers for them: name, thousands
-//! separator, decimal point, digits of a group (0: none; 32: three, then two each), months, short months, days,
-//! short days.
+//! `locales.tsv` has MySQL 8.0.33's locales, in the order of their numbers in MySQL: name, thousands
+//! separator, decimal point, digits of a group (0: no groups; 32: three, then two each), months, short
+//! months, days, short days.
 //!
 //! Source: manual 10.16, "MySQL Server Locale Support".
 
@@ -15,10 +15,10 @@ pub struct Locale {
     thousands: &'static str,
     point: &'static str,
     groups: Groups,
-    /// From January on.
+    /// January first.
     months: Vec<&'static str>,
     short_months: Vec<&'static str>,
-    /// From Monday on.
+    /// Monday first.
     days: Vec<&'static str>,
     short_days: Vec<&'static str>,
 }
@@ -61,12 +61,12 @@ impl Locale {
         }
     }
 
-    /// The one that functions use where none is named.
+    /// The default locale.
     pub fn en_us() -> &'static Self {
         &EN_US
     }
 
-    /// The locale of a name, in any case of its letters.
+    /// The locale with a name, in any letter case.
     pub fn named(name: &str) -> Option<&'static Self> {
         LOCALES
             .iter()

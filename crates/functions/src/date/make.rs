@@ -34,7 +34,7 @@ fn date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(found.map_or(Value::Null, |d| Value::UInt(d.date().pack())))
 }
 
-/// A stored date is accepted as it is; a new one must be allowed by the mode.
+/// A stored date is always accepted. A new one must be allowed by the mode.
 fn rules_of(call: &Call<'_>, index: usize) -> DateRules {
     if call.arg_type(index).is_datetime() {
         DateRules::ANY

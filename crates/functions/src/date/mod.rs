@@ -2,7 +2,7 @@
 //!
 //! - [`now`]: the current time.
 //! - [`fields`]: parts of dates and times: YEAR, EXTRACT, WEEK, DAYNAME.
-//! - [`interval`]: DATE_ADD and its kin; [`difference`]: DATEDIFF, TIMEDIFF, ADDTIME, day numbers.
+//! - [`interval`]: DATE_ADD and similar functions; [`difference`]: DATEDIFF, TIMEDIFF, ADDTIME, day numbers.
 //! - [`make`]: DATE, TIMESTAMP, MAKEDATE, SEC_TO_TIME, LAST_DAY; [`unix`]: Unix time and time zones.
 //! - [`mod@format`], [`parse_format`]: DATE_FORMAT and STR_TO_DATE; [`locale`]: names of months and days.
 //!
@@ -27,7 +27,7 @@ use crate::datum::Datum;
 use crate::expr::{Binding, Call};
 use crate::temporal::{self, DateRules, parse};
 
-/// The names of English, which STR_TO_DATE() reads.
+/// The English names, which STR_TO_DATE() reads.
 pub(crate) const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -42,7 +42,7 @@ pub(crate) const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-/// From Monday on.
+/// Monday first.
 pub(crate) const DAYS: [&str; 7] = [
     "Monday",
     "Tuesday",
@@ -53,7 +53,7 @@ pub(crate) const DAYS: [&str; 7] = [
     "Sunday",
 ];
 
-/// The type of a date or time that is returned as text, since the argument was text: a CHAR.
+/// The type of a date or time that is returned as text because the argument was text: a CHAR.
 pub(crate) fn text_type(collation: Collation) -> SqlType {
     SqlType {
         kind: TypeKind::Char,
@@ -137,8 +137,8 @@ pub(crate) fn dated_at(
     Ok(Some((at, is_date)))
 }
 
-/// Whether an expression of a date's type remains a date when it is read as a TIME. MySQL reads the time of
-/// day of most functions' results, but not of columns, nor of functions that return an argument.
+/// Whether an expression with a date remains a date when it is read as a TIME. Of most functions' results
+/// MySQL reads the time of day, but not of columns and of functions that return an argument.
 pub(crate) fn stays_dated(expr: Option<&Expr>) -> bool {
     match expr {
         Some(Expr::Call { function, .. }) => {
@@ -182,7 +182,7 @@ pub(crate) fn exact_seconds(binding: &mut Binding<'_>, index: usize) -> u8 {
     }
 }
 
-/// Fractional digits that an argument has as a TIME or a point in time.
+/// How many fractional digits an argument has as a TIME or a point in time.
 pub(crate) fn fraction_digits(binding: &Binding<'_>, index: usize) -> u8 {
     let ty = binding.ty(index);
     if ty.is_temporal() || ty.is_decimal() {
@@ -210,7 +210,7 @@ pub(crate) fn fraction_digits(binding: &Binding<'_>, index: usize) -> u8 {
     }
 }
 
-/// A TIME within its range; warning 1292 shows what was out of it.
+/// Limits a TIME to its range, with warning 1292 if it was out of range.
 pub(crate) fn time_value(call: &Call<'_>, us: i128) -> Result<Value> {
     let max = i128::from(Time::MAX.0);
     if (-max..=max).contains(&us) {

@@ -94,10 +94,10 @@ struct Reader<'a> {
     twelve_hours: bool,
     afternoon: bool,
     day_of_year: u16,
-    /// From Monday, 1.
+    /// 1 is Monday.
     weekday: Option<u8>,
     week: Option<Week>,
-    /// `%X` (true) or `%x`, and its year.
+    /// The year of `%X` (true) or `%x`.
     week_year: Option<(bool, u16)>,
 }
 
@@ -105,7 +105,7 @@ struct Reader<'a> {
 struct Week {
     number: u8,
     sunday_first: bool,
-    /// `%V`, `%v`: counted within a year of weeks.
+    /// `%V`, `%v`: weeks are numbered within a year of whole weeks.
     strict: bool,
 }
 
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
         self.at += self.rest().iter().take_while(|b| skip(**b)).count();
     }
 
-    /// Reads until the format or the text ends; `None` if they do not agree.
+    /// Reads until the format or the text ends; `None` if the text does not match the format.
     fn read(&mut self, format: &[u8]) -> Option<()> {
         let mut format = format.iter();
         while let Some(wanted) = format.next() {
@@ -180,8 +180,8 @@ impl<'a> Reader<'a> {
         self.number(max).and_then(|(v, _)| u8::try_from(v).ok())
     }
 
-    /// A name in a list (of their first three letters, if `short`), or the beginning of one only; its
-    /// position from 1.
+    /// Reads a name of a list (its first three letters, if `short`), or an unambiguous beginning of one.
+    /// Returns its position from 1.
     fn name(&mut self, names: &[&str], short: bool) -> Option<u8> {
         let letters = self.rest().iter().take_while(|b| b.is_ascii_alphabetic()).count();
         let word = self.rest().get(..letters)?;

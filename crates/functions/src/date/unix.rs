@@ -84,7 +84,7 @@ fn unix_timestamp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(micros / 1_000_000))
 }
 
-/// The instant of a local time; 0 if it has none or is out of range.
+/// The instant of a local time; 0 if there is none or it is out of range.
 fn micros_of(call: &Call<'_>, at: &DateTime) -> i64 {
     if at.has_zero_in_date() {
         return 0;
@@ -116,7 +116,7 @@ fn convert_tz(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let rounded = crate::temporal::fit(&at, call.ty.decimals, call.ctx).unwrap_or(at);
-    // A day beyond the end of its month is a day of the next month.
+    // A day after the end of its month becomes a day of the next month.
     let rounded = DateTime::from_epoch_us(rounded.to_epoch_us()).unwrap_or(rounded);
     let Some(us) = from
         .to_unix_us(&rounded)
@@ -155,7 +155,7 @@ fn resolve_at_time_zone(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 fn at_time_zone(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let at = datetime_at(call, args, 0, DateRules::of_fields(&call.ctx.sql_mode))?;
-    // MySQL leaves out the fraction, whatever DATETIME is asked for.
+    // MySQL drops the fraction, even for a DATETIME with fractional digits.
     let seconds = |at| micros_of(call, &at).div_euclid(1_000_000);
     let at = at.map(|at| TimeZone::UTC.from_unix_us(seconds(at) * 1_000_000));
     Ok(at.map_or(Value::Null, |at| Value::UInt(at.pack())))

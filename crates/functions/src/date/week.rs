@@ -1,4 +1,4 @@
-//! Week numbers, in MySQL's eight ways of counting them.
+//! Week numbers, in MySQL's eight modes.
 //!
 //! Source: manual 12.7, the table of WEEK()'s modes.
 
@@ -7,12 +7,12 @@ use types::temporal::{DateTime, calendar};
 /// How weeks are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WeekRule {
-    /// Weeks begin on Monday, else on Sunday.
+    /// True: weeks begin on Monday. False: on Sunday.
     pub monday_first: bool,
-    /// The days before the first week belong to the last week of the year before; else to week 0.
+    /// True: the days before the first week belong to the last week of the previous year. False: to week 0.
     pub whole_year: bool,
-    /// The first week is the one with the year's first Sunday (or Monday); else the one with four days of the
-    /// year.
+    /// True: the first week is the one with the year's first Sunday (or Monday). False: the one with at least
+    /// four days of the year.
     pub first_day_decides: bool,
 }
 
@@ -30,7 +30,7 @@ impl WeekRule {
         }
     }
 
-    /// WEEK()'s second argument; only its last three bits count.
+    /// The rule of WEEK()'s second argument, whose last three bits are used.
     pub fn of_mode(mode: i64) -> Self {
         let monday_first = mode & 1 != 0;
         Self {

@@ -20,8 +20,8 @@ use crate::expr::{Call, Eval};
 use crate::input::{ColumnarValue, Row};
 use crate::{EvalContext, Expr, cast};
 
-/// Evaluates over a batch. Truth values may come as Arrow booleans, decimals at a scale of their own;
-/// [`super::output::finish_array`] makes the type's array of them.
+/// Evaluates over a batch. Truth values may be Arrow booleans, and decimals may have another scale.
+/// [`super::output::finish_array`] converts them to the type's array.
 pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<ColumnarValue> {
     match expr {
         Expr::Column { index, .. } => match batch.columns().get(*index) {
@@ -139,8 +139,8 @@ fn logic(call: &Call<'_>, batch: &RecordBatch, conjunction: bool) -> Result<Opti
         return Ok(None);
     };
     let rows = batch.num_rows();
-    // The first condition is evaluated for every row. If it warns, and a later one has to be evaluated by
-    // rows, it must not warn twice.
+    // The first condition is evaluated for every row. If a later one must be evaluated row by row, the first
+    // must not warn again.
     let Some(first) = attempt(first, batch, call.ctx)? else {
         return Ok(None);
     };

@@ -1,6 +1,6 @@
-//! Constants that are computed while planning.
+//! Computes constants at planning time.
 //!
-//! Not here: what is the same for all rows of one statement only ([`mod@super::hoist`]).
+//! Not here: expressions that are constant only within one statement ([`mod@super::hoist`]).
 
 use types::TypeKind;
 
@@ -9,7 +9,7 @@ use super::{eval_value, speculate};
 use crate::{EvalContext, Expr};
 
 /// Computes the parts of an expression that consist of literals. A part that fails or warns is left
-/// unchanged, so that it does so when the statement runs, if it is evaluated at all.
+/// unchanged. It fails or warns when the statement runs, if it is evaluated at all.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     let expr = match expr {
         Expr::Call { function, args, ty } => Expr::Call {
@@ -39,7 +39,7 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     let literal = |e: &Expr| matches!(e, Expr::Literal { .. });
     let foldable = match &expr {
         Expr::Call { function, args, ty } => {
-            // A quotient's hidden digits would be lost; a division is rarely made of literals anyway.
+            // A quotient would lose its hidden digits. Divisions of literals are rare anyway.
             let keeps_value = ty.kind != TypeKind::Decimal;
             let pure = !function.0.volatile && !function.0.reads_session;
             pure && keeps_value && !function.0.name.ends_with(" constant") && args.iter().all(literal)
@@ -52,7 +52,7 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
         }
         _ => false,
     };
-    // COLLATE and CONVERT remain because of their coercibility.
+    // COLLATE and CONVERT remain, because they determine the coercibility.
     let named = matches!(&expr, Expr::Call { function, .. }
         if matches!(function.0.name, "collate" | "convert using" | "binary"));
     if !foldable || named {

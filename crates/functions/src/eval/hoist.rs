@@ -1,4 +1,4 @@
-//! Computes the constants of a condition once a statement, as MySQL does: they cost nothing for each row, and
+//! Computes the constants of a condition once per statement, as MySQL does: they cost nothing per row, and
 //! warn once.
 //!
 //! Not here: constants that can be computed when a statement is planned ([`mod@super::fold`]); the constants
@@ -24,14 +24,14 @@ pub fn hoist<'e>(condition: &'e Expr, ctx: &EvalContext) -> Cow<'e, Expr> {
     Cow::Owned(hoisted)
 }
 
-/// `once`: MySQL converts a literal once in this place. In arithmetic and as an argument of a function it
-/// converts it for each row.
+/// `once`: MySQL converts a literal at this place once. In arithmetic and as an argument of a function, it
+/// converts the literal for each row.
 fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
     if is_leaf(expr) {
         return;
     }
     if expr.is_constant() {
-        // With all digits that a quotient has, more than its type shows.
+        // The constant keeps all digits of a quotient, more than its type shows.
         if (once || !is_converted_literal(expr))
             && let Ok(cell) = row::evaluate(expr, &Row::None, ctx)
         {
@@ -48,8 +48,7 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
                 && let Some((_, list)) = args.split_first_mut()
                 && list.iter().all(Expr::is_constant)
             {
-                // MySQL computes all of them first: one that fails does so even if an item before it is
-                // equal.
+                // MySQL computes all of them first, so one can fail even if an item before it is equal.
                 list.sort_by_key(is_leaf);
             }
         }
@@ -73,7 +72,7 @@ fn is_converted_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Cast { input, implicit: true, .. } if is_leaf(input))
 }
 
-/// Comparisons and what combines them.
+/// Comparisons and logical operators.
 fn is_condition(name: &str) -> bool {
     matches!(
         name,
@@ -115,7 +114,7 @@ mod tests {
         crate::bind::call(name, args, &TypeEnv::default()).unwrap()
     }
 
-    /// How many warnings the condition leaves over `rows` rows once it has been hoisted.
+    /// How many warnings a hoisted condition leaves over `rows` rows.
     fn warnings(condition: &Expr, rows: usize) -> u64 {
         let ctx = EvalContext::default();
         let hoisted = hoist(condition, &ctx);

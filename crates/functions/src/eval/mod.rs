@@ -1,9 +1,9 @@
 //! Evaluation of bound expressions, row by row or a column at a time.
 //!
-//! - [`eval_value`], [`eval_row`]: one row, without Arrow, as the transactional executor's writes use it.
+//! - [`eval_value`], [`eval_row`]: one row, without Arrow, for the writes of the transactional executor.
 //! - [`eval`], [`eval_array`], [`eval_predicate`]: a batch. Small batches are evaluated row by row, large
 //!   ones by `columnar.rs`, with the functions' kernels.
-//! - [`mod@fold`]: constants computed while planning; [`mod@hoist`]: once a statement.
+//! - [`mod@fold`]: computes constants at planning time; [`mod@hoist`]: once per statement.
 //!
 //! Inside an expression DECIMAL quotients have more digits than their type says, as in MySQL. The functions
 //! here round results to the type, except for [`eval_assigned`].
@@ -36,8 +36,9 @@ pub use properties::{
     assigns, is_deterministic, is_fallible, is_known_when_planned, makes_longer_texts, reads_assigned,
 };
 
-/// Batches of up to this many rows are evaluated row by row: arrays would cost more than they save. So are
-/// expressions whose parts may be long texts, since arrays of them might take any amount of memory.
+/// Batches of up to this many rows are evaluated row by row, because arrays would cost more than they save.
+/// So are expressions with parts that may be long texts, because arrays of these could take any amount of
+/// memory.
 const FEW_ROWS: usize = 8;
 
 /// Evaluates over a batch. The array, if it is one, has the expression's type.
@@ -78,9 +79,9 @@ pub fn eval_row(expr: &Expr, columns: &[Value], ctx: &EvalContext) -> Result<Val
     eval_row_of(expr, Row::Values(columns), ctx)
 }
 
-/// Evaluates over one row for a column or a variable, which takes all digits of a DECIMAL, more or fewer than
-/// its type says: `4 / 3`, shown as 1.3333, is 1.333333333 there. Returns the type that the value then has,
-/// too.
+/// Evaluates over one row for an assignment to a column or a variable. It keeps all digits of a DECIMAL, more
+/// or fewer than its type has: `4 / 3`, shown as 1.3333, is assigned as 1.333333333. Also returns the type of
+/// the value.
 pub fn eval_assigned(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<(Value, SqlType)> {
     let ty = expr.ty();
     if !ty.is_decimal() || is_leaf(expr) {
@@ -106,7 +107,7 @@ fn eval_row_of(expr: &Expr, row: Row<'_>, ctx: &EvalContext) -> Result<Value> {
             _ => {}
         }
     }
-    // And the texts of an INSERT that is planned with its literals.
+    // Texts of an INSERT that is planned with its literals are frequent, too.
     if let Expr::Literal { value, .. } = expr
         && let Value::String(text) = value
     {

@@ -2,8 +2,8 @@
 
 use crate::Expr;
 
-/// Whether the expression has the same value whenever it is computed over the same columns in one statement.
-/// `NOW()` has; `RAND()`, `UUID()` and `SLEEP()` have not.
+/// Whether the expression always has the same value for the same columns within one statement. This is true
+/// for `NOW()`, but not for `RAND()`, `UUID()` and `SLEEP()`.
 pub fn is_deterministic(expr: &Expr) -> bool {
     let mut deterministic = true;
     expr.walk(&mut |e| {
@@ -25,8 +25,8 @@ pub fn is_known_when_planned(expr: &Expr) -> bool {
     known
 }
 
-/// Whether it contains `@a := x`. Then rows must be evaluated one after the other, all expressions of one
-/// before the next.
+/// Whether it contains `@a := x`. Then rows must be evaluated one by one, all expressions of a row before the
+/// next row.
 pub fn assigns(expr: &Expr) -> bool {
     let mut assigns = false;
     expr.walk(&mut |e| {
@@ -63,10 +63,10 @@ pub fn is_fallible(expr: &Expr) -> bool {
     fallible
 }
 
-/// A text that may have more bytes than this is long.
+/// A text that may have more bytes than this counts as long.
 const LONG_BYTES: u32 = 1 << 20;
 
-/// Whether a part of it, other than the whole, is a text that may be long.
+/// Whether a proper part of it is a text that may be long.
 pub(super) fn makes_long_texts(expr: &Expr) -> bool {
     let mut makes = false;
     expr.walk(&mut |part| {
@@ -76,7 +76,7 @@ pub(super) fn makes_long_texts(expr: &Expr) -> bool {
     makes
 }
 
-/// Whether it makes texts that may be much longer than what they are made of.
+/// Whether it makes texts that may be much longer than its inputs.
 pub fn makes_longer_texts(expr: &Expr) -> bool {
     const LENGTHENING: [&str; 8] = [
         "repeat",
@@ -97,7 +97,7 @@ pub fn makes_longer_texts(expr: &Expr) -> bool {
     makes
 }
 
-/// Whether nothing has to be computed.
+/// Whether it is a leaf, for which nothing has to be computed.
 pub(super) fn is_leaf(expr: &Expr) -> bool {
     matches!(
         expr,

@@ -1,5 +1,5 @@
-//! Evaluates one row at a time. This is the complete meaning of every expression; the columnar kernels only
-//! make it faster.
+//! Evaluates one row at a time. This is the reference for the meaning of every expression. The columnar
+//! kernels are faster and give the same values.
 
 use types::{Error, Result, Value};
 
@@ -61,7 +61,7 @@ fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Res
     let Some(value) = ctx.params.get(index) else {
         return Err(Error::internal(format!("parameter {index} has no value")));
     };
-    // An integer may come as the variant of the other sign. Everything else has the planned type.
+    // An integer may have the variant of the other signedness. All other values have the planned type.
     Ok(match value {
         Value::Int(v) if ty.is_integer() && ty.unsigned && *v >= 0 => Cell::Own(Value::UInt(*v as u64)),
         Value::UInt(v) if ty.is_integer() && !ty.unsigned => match i64::try_from(*v) {
@@ -73,7 +73,7 @@ fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Res
 }
 
 /// Evaluates the arguments, without a heap allocation for up to three, and calls the function. `None`: an
-/// argument is NULL, and so the result.
+/// argument is NULL, and so is the result.
 fn scalar<'a, T>(
     call: &Call<'a>,
     eval: fn(&Call<'_>, &[Datum<'_>]) -> Result<T>,

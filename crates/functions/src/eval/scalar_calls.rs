@@ -36,7 +36,7 @@ pub(super) fn by_values(
     }
 }
 
-/// The builder for a result; `None` for decimals, which have scales of their own inside an expression.
+/// The builder for a result; `None` for decimals, because their scales vary inside an expression.
 fn builder(ty: &SqlType, rows: usize) -> Option<ColumnBuilder> {
     (ty.kind != TypeKind::Decimal).then(|| ColumnBuilder::new(ty, rows))
 }

@@ -1,4 +1,4 @@
-//! Speculative evaluation: it fails where it would warn, and the caller evaluates in another way.
+//! Speculative evaluation: instead of warning it fails, and the caller evaluates in another way.
 
 use std::cell::Cell;
 
@@ -8,12 +8,12 @@ thread_local! {
     static SPECULATING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether warnings are errors now.
+/// Whether warnings are errors at present.
 pub(crate) fn is_speculating() -> bool {
     SPECULATING.get()
 }
 
-/// The error in place of a warning during speculation. No client sees it.
+/// The error that replaces a warning during speculation. No client sees it.
 pub(crate) fn would_warn() -> Error {
     Error::internal("a warning during a speculative evaluation")
 }

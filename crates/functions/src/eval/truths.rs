@@ -1,4 +1,4 @@
-//! Conditions over columns, and columns that are put together by a condition.
+//! Truth values of columns, and columns that are combined by a condition.
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, Scalar};
 use arrow::compute::kernels::zip::zip;
@@ -63,7 +63,7 @@ pub(crate) fn truths(array: &ArrayRef) -> Result<BooleanArray> {
     }
 }
 
-/// A failure in Arrow. It is a defect of this crate, since types were checked.
+/// A failure in Arrow. It is a defect of this crate, because types were checked before.
 pub(crate) fn types_error(error: arrow::error::ArrowError) -> types::Error {
     types::Error::internal(error)
 }

@@ -1,5 +1,5 @@
-//! Bound, typed expressions, which `planner` makes of SQL text and both executors evaluate, and the functions
-//! that they call.
+//! Bound, typed expressions, and the functions that they call. `planner` makes them from SQL text, and both
+//! executors evaluate them.
 //!
 //! An expression names functions, and a function is given expressions: when a call is bound ([`Binding`]) and
 //! when it is computed ([`Call`]). So [`Expr`] and [`FunctionDef`] stand in one file. `walk.rs` visits and
@@ -20,8 +20,8 @@ use crate::coercibility::Strength;
 use crate::datum::{Cell, Datum};
 use crate::input::{ColumnarValue, Row};
 
-/// An expression whose names and types are resolved. Every implicit conversion of MySQL's is an explicit
-/// [`Expr::Cast`] in here or part of the called function's own semantics; nothing is coerced later.
+/// An expression whose names and types are resolved. Every implicit conversion of MySQL is an explicit
+/// [`Expr::Cast`] in it, or part of the called function. Nothing is coerced later.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     /// Column `index` of the input batch.
@@ -29,7 +29,7 @@ pub enum Expr {
         index: usize,
         ty: SqlType,
         nullable: bool,
-        /// How error messages name it.
+        /// Its name in error messages.
         label: Label,
     },
     /// Parameter `index` of the statement; its value is in [`crate::EvalContext::params`] and has type `ty`.
@@ -73,9 +73,9 @@ pub enum Expr {
     },
 }
 
-/// What is known of a column besides its type: its name in messages such as "BIGINT value is out of range in
-/// '(`shop`.`t`.`a` + 1)'", quoted as in `` `shop`.`t`.`a` ``; and how strong its collation is, where that is
-/// not a table's column's. Expressions that differ only in labels are equal.
+/// What is known of a column besides its type: its quoted name for messages such as "BIGINT value is out of
+/// range in '(`shop`.`t`.`a` + 1)'", and the coercibility of its collation if it is not a column of a table.
+/// Expressions that differ only in labels are equal.
 #[derive(Debug, Clone, Default)]
 pub struct Label {
     name: Option<Arc<str>>,
@@ -109,7 +109,7 @@ impl Label {
         Self::of_text(format!("`{column}`").into())
     }
 
-    /// The same of a column that a query makes.
+    /// The label of a column that a query makes, with the strength of its collation.
     #[must_use]
     pub fn with_strength(self, strength: Option<Strength>) -> Self {
         Self { strength, ..self }
@@ -195,8 +195,8 @@ impl Expr {
         }
     }
 
-    /// Whether its value is the same for all rows of a statement: no columns, nothing that changes between
-    /// calls.
+    /// Whether its value is the same for all rows of a statement: it has no columns and no volatile
+    /// functions.
     pub fn is_constant(&self) -> bool {
         let mut constant = true;
         self.walk(&mut |e| match e {
@@ -222,13 +222,13 @@ impl Function {
 /// Computes one value from the values of the arguments.
 pub type ScalarFn = fn(&Call<'_>, &[Datum<'_>]) -> Result<Value>;
 
-/// Computes one value from the argument expressions themselves, evaluating only those it needs.
+/// Computes one value from the argument expressions, and evaluates only those that it needs.
 pub type LazyFn = for<'a> fn(&Call<'a>, &Row<'a>) -> Result<Cell<'a>>;
 
 /// Computes a whole column; `None` for arguments that it does not support.
 pub type VectorFn = fn(&Call<'_>, &[ColumnarValue], usize) -> Result<Option<ColumnarValue>>;
 
-/// Checks and converts the arguments and says what the result's type is.
+/// Checks and converts the arguments, and returns the result's type.
 pub(crate) type ResolveFn = fn(&mut Binding<'_>) -> Result<SqlType>;
 
 #[derive(Clone, Copy)]
@@ -240,16 +240,17 @@ pub(crate) enum Eval {
 /// When a call's result may be NULL, according to result metadata.
 #[derive(Clone, Copy)]
 pub enum Nullability {
-    /// If any argument may, and if it is text: in strict mode, MySQL's default, text that is not well formed
-    /// becomes NULL.
+    /// If any argument may be NULL. Also if the result is text, because in strict mode, MySQL's default, text
+    /// that is not well formed becomes NULL.
     Usual,
-    /// If any argument may.
+    /// If any argument may be NULL.
     AnyArgument,
-    /// If all arguments may.
+    /// If all arguments may be NULL.
     AllArguments,
     Always,
     Never,
-    /// If any argument after the first may: IF, and others of which [`FunctionDef::chooses`] is true.
+    /// If any argument after the first may be NULL: IF, and other functions for which
+    /// [`FunctionDef::chooses`] is true.
     Branches,
 }
 
@@ -267,7 +268,7 @@ impl Nullability {
 }
 
 pub struct FunctionDef {
-    /// Lower-case SQL name; operators by their symbol (`+`, `<=>`, `and`, `like`).
+    /// The SQL name in lower case. Operators have their symbol (`+`, `<=>`, `and`, `like`).
     pub name: &'static str,
     pub min_args: usize,
     pub max_args: usize,
@@ -275,9 +276,9 @@ pub struct FunctionDef {
     pub(crate) eval: Eval,
     pub(crate) vector: Option<VectorFn>,
     pub(crate) nullability: Nullability,
-    /// A scalar function that takes JSON values as they are. All others take their text.
+    /// A scalar function that takes JSON values unchanged. All others take their text.
     pub(crate) takes_json: bool,
-    /// A NULL argument makes the result NULL, without a call of `eval`.
+    /// A NULL argument makes the result NULL. `eval` is not called then.
     pub(crate) null_in_null_out: bool,
     /// Its result depends on the session or the time: `NOW()`, `DATABASE()`. Constant within a statement, but
     /// not between two.

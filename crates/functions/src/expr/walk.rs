@@ -1,4 +1,4 @@
-//! The parts of an expression: visited, and rewritten.
+//! Visits and rewrites the parts of an expression.
 
 use types::Result;
 
@@ -13,7 +13,7 @@ impl Expr {
         });
     }
 
-    /// The same, without what is below expressions for which `visit` returns false.
+    /// As [`Self::walk`], but does not go below expressions for which `visit` returns false.
     pub fn walk_parts(&self, visit: &mut dyn FnMut(&Expr) -> bool) {
         if !visit(self) {
             return;
@@ -75,7 +75,7 @@ impl Expr {
         })
     }
 
-    /// Rewrites column positions, for a batch that holds other columns.
+    /// Rewrites column positions, for a batch with other columns.
     pub fn map_columns(&mut self, map: &dyn Fn(usize) -> usize) {
         match self {
             Self::Column { index, .. } => *index = map(*index),

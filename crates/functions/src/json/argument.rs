@@ -1,4 +1,4 @@
-//! What JSON functions take and give: documents, and paths into them.
+//! Arguments and results of JSON functions: documents, and paths into them.
 
 use types::json::{Json, JsonBinary, JsonRef};
 use types::{Error, Result, SqlType, Value, errno};
@@ -8,7 +8,7 @@ use super::path::{self, Path};
 use crate::datum::Datum;
 use crate::expr::{Binding, Call};
 
-/// A document that an argument is, or that was parsed from one.
+/// A document: the argument itself, or parsed from its text.
 pub(super) enum Document<'a> {
     Ref(JsonRef<'a>),
     Own(JsonBinary),

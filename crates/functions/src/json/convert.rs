@@ -1,4 +1,4 @@
-//! From SQL values to JSON and back.
+//! Conversions from SQL values to JSON and back.
 
 use std::cmp::Ordering;
 
@@ -53,9 +53,9 @@ pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Json
     }
 }
 
-/// Functions whose result is a truth value, though its type is a wider integer.
+/// Functions whose result is a truth value, although its type is a wider integer.
 const TRUTHS: &[&str] = &["json_valid", "json_contains", "json_contains_path"];
-/// Functions that choose among their arguments: MySQL takes a chosen truth value for a number.
+/// Functions that choose among their arguments. MySQL treats a chosen truth value as a number.
 const CHOICES: &[&str] = &[
     "if", "ifnull", "nullif", "coalesce", "greatest", "least", "nth of",
 ];
@@ -81,7 +81,7 @@ pub(crate) fn of_result(value: &Datum<'_>, expr: &Expr, ctx: &EvalContext) -> Js
     }
 }
 
-/// The JSON value of an SQL value: JSON as it is, text as a string.
+/// The JSON value of an SQL value: JSON stays the same, text becomes a string.
 pub(crate) fn of_value(value: &Datum<'_>, ty: &SqlType, boolean: bool) -> Json {
     match value {
         Datum::Null => Json::Null,
@@ -137,7 +137,7 @@ pub(crate) fn compare(a: &Datum<'_>, ta: &SqlType, b: &Datum<'_>, tb: &SqlType) 
     ))
 }
 
-/// A JSON value as it is; of another one that which it is made into, in `own`.
+/// A JSON value unchanged. Any other value is converted to JSON, which is stored in `own`.
 fn in_place<'v>(value: &Datum<'v>, ty: &SqlType, own: &'v mut Option<JsonBinary>) -> JsonRef<'v> {
     match value {
         Datum::Json(json) => *json,
@@ -158,7 +158,7 @@ pub(crate) fn scalar(json: JsonRef<'_>) -> Option<(Value, SqlType)> {
         JsonView::Double(v) => (Value::Double(v), SqlType::DOUBLE),
         JsonView::Decimal(d) => (Value::Decimal(d), SqlType::decimal(65, d.scale)),
         JsonView::String(s) => {
-            // Only text that is a number counts as one.
+            // Text counts as a number only if all of it is a number.
             let complete = parse_double(s.as_bytes()).complete && !s.is_empty();
             if !complete {
                 return None;
@@ -173,7 +173,7 @@ pub(crate) fn scalar(json: JsonRef<'_>) -> Option<(Value, SqlType)> {
 /// The name in messages of the types that [`datetime`] and [`time`] read.
 pub(crate) const MOMENT: &str = "DATE/TIME/DATETIME/TIMESTAMP";
 
-/// The point in time that JSON is: a date or time, or a string that is one, whole.
+/// The point in time in a JSON value: a date or time, or a string that consists of one.
 pub(crate) fn datetime(json: JsonRef<'_>, rules: DateRules) -> Option<ParsedDateTime> {
     let text = match json.view() {
         JsonView::String(_) | JsonView::Date(_) | JsonView::DateTime(_) | JsonView::Timestamp(_) => {
@@ -184,7 +184,7 @@ pub(crate) fn datetime(json: JsonRef<'_>, rules: DateRules) -> Option<ParsedDate
     temporal::parse::datetime(text.as_bytes(), rules).filter(|parsed| !parsed.truncated)
 }
 
-/// The TIME that JSON is: a time, or a string that is one, whole.
+/// The TIME in a JSON value: a time, or a string that consists of one.
 pub(crate) fn time(json: JsonRef<'_>) -> Option<ParsedTime> {
     match json.view() {
         JsonView::String(text) => temporal::time_of_text(text.as_bytes()),

@@ -9,14 +9,14 @@ use types::json::{JsonRef, JsonView};
 
 use super::order::{Number, rank};
 
-/// Ends an array: below every tag, so that an array's beginning comes before it.
+/// Ends an array. It is below every tag, so that a prefix of an array comes before the longer array.
 const END: u8 = 0;
 
-/// The place of all binary data in ORDER BY: above every rank.
+/// The tag of all binary data in ORDER BY. It is above every rank.
 const BINARY: u8 = 0xff;
 
-/// The same as [`write_value`] for ORDER BY. MySQL sorts arrays and objects only by their lengths, and all
-/// binary data by their field types first.
+/// [`write_value`] for ORDER BY. MySQL sorts arrays and objects only by their lengths, and binary data by the
+/// field types first.
 pub(crate) fn write_order(json: JsonRef<'_>, out: &mut Vec<u8>) {
     let view = json.view();
     let length = match view {
@@ -76,7 +76,7 @@ fn write_double(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(&ordered.to_be_bytes());
 }
 
-/// Escaped and terminated, so that no value's bytes are the beginning of another's.
+/// Escaped and terminated, so that no value's bytes are a prefix of another's.
 fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     for &byte in bytes {
         out.push(byte);

@@ -1,12 +1,11 @@
 //! JSON values: conversions, order, paths and functions.
 //!
-//! A JSON column or expression holds a document in the binary form ([`types::json`]), which functions read in
-//! place; those that change documents make a tree of it.
+//! A JSON column or expression has a document in the binary form ([`types::json`]). Functions read it in
+//! place, and those that change documents convert it to a tree.
 //!
 //! - [`order`], [`key`]: how values compare, and bytes that compare as they do.
 //! - [`path`]: `$.a[0]`, `$**.b`.
-//! - [`convert`]: from SQL values to JSON and back. [`multi_valued`]: to the values that an index has entries
-//!   of.
+//! - [`convert`]: from SQL values to JSON and back. [`multi_valued`]: to the values of an index's entries.
 //! - [`argument`]: documents and paths as arguments.
 //! - [`read`], [`mod@write`]: the functions; [`returning`] has JSON_VALUE, [`schema`] JSON Schema,
 //!   [`storage`] the sizes of documents, [`table`] JSON_TABLE.

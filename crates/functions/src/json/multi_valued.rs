@@ -1,7 +1,7 @@
 //! `CAST(document AS type ARRAY)`: the values by which a multi-valued index finds a row.
 //!
-//! The result is an array of values of the type, each once, or NULL: [`elements`] are the values that index
-//! entries have. Source: manual 13.1.15 "CREATE INDEX Statement", "Multi-Valued Indexes".
+//! The result is an array of distinct values of the type, or NULL. [`elements`] are the values of index
+//! entries. Source: manual 13.1.15 "CREATE INDEX Statement", "Multi-Valued Indexes".
 
 use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
@@ -59,7 +59,7 @@ fn cast_array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 /// An element as a value of the index's type, if it can be one.
 fn element(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Json>> {
-    // What needs no conversion.
+    // These values need no conversion.
     match json.view() {
         JsonView::Int(v) if ty.is_integer() && !ty.unsigned => return Ok(Some(Json::Int(v))),
         JsonView::UInt(v) if ty.is_integer() && ty.unsigned => return Ok(Some(Json::UInt(v))),
@@ -79,7 +79,7 @@ fn distinct(items: JsonArray<'_>) -> Vec<Json> {
     values.into_iter().map(JsonRef::to_tree).collect()
 }
 
-/// Why a value is none of the index's type.
+/// The error for a value that is not of the index's type.
 fn refused(json: JsonRef<'_>, ty: &SqlType, index: &str) -> Error {
     match json.view() {
         JsonView::Array(_) | JsonView::Object(_) => Error::new(
@@ -141,7 +141,8 @@ pub enum ElementKey {
 }
 
 /// The key of a JSON value in an index of elements of a type. Elements that are equal to the value were
-/// converted as it is: equal numbers of different types only to numbers, and the same way.
+/// converted in the same way as the value. Equal numbers of different types are converted the same way only
+/// to numbers.
 pub fn element_key(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<ElementKey> {
     let is_whole = match json.view() {
         JsonView::Int(_) | JsonView::UInt(_) => true,
@@ -164,7 +165,7 @@ fn key_of(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<ElementK
     })
 }
 
-/// The JSON value that a literal is as the left side of MEMBER OF.
+/// The JSON value of a literal on the left side of MEMBER OF.
 pub fn of_literal(value: &Value, literal: &Expr) -> Result<JsonBinary> {
     JsonBinary::new(&of_result(&Datum::of(value), literal, &EvalContext::default()))
 }

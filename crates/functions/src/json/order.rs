@@ -1,4 +1,4 @@
-//! MySQL's order of JSON values. [`super::key`] has it as bytes.
+//! MySQL's order of JSON values. [`super::key`] encodes it as bytes.
 
 use std::cmp::Ordering;
 
@@ -43,7 +43,7 @@ fn compare_all<'a>(a: impl Iterator<Item = JsonRef<'a>>, b: impl Iterator<Item =
         .unwrap_or(Ordering::Equal)
 }
 
-/// The place of a value's type among the types.
+/// The position of a value's type in the order of types.
 pub(super) fn rank(value: &JsonView<'_>) -> u8 {
     use JsonView::*;
     match value {
@@ -72,7 +72,7 @@ fn decimal(value: &JsonView<'_>) -> Option<Decimal> {
     }
 }
 
-/// A number of any type as the sum of two doubles: the nearest one, and what is missing to the number. All
+/// A number of any type as the sum of two doubles: the nearest double, and the difference to the number. All
 /// integers and about 32 digits of a DECIMAL are exact.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {

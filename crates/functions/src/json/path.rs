@@ -26,7 +26,7 @@ pub(crate) enum Index {
 }
 
 impl Index {
-    /// The position in an array of a length; `None` before its beginning.
+    /// The position in an array of length `len`; `None` before its beginning.
     pub fn resolve(self, len: usize) -> Option<usize> {
         match self {
             Self::First(i) => Some(i),
@@ -38,7 +38,7 @@ impl Index {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Path(pub Vec<Leg>);
 
-/// Reads a path. Error 3143 with the position of what is wrong.
+/// Reads a path. Error 3143 has the position of the fault.
 pub(crate) fn parse(text: &str) -> Result<Path> {
     let mut parser = Parser {
         text: text.as_bytes(),
@@ -194,15 +194,15 @@ impl Parser<'_> {
 }
 
 impl Path {
-    /// Whether it can lead to several values.
+    /// Whether it can match several values.
     pub fn is_multiple(&self) -> bool {
         self.0
             .iter()
             .any(|leg| !matches!(leg, Leg::Member(_) | Leg::Cell(_)))
     }
 
-    /// The values it leads to, in document order, each once. Takes time proportional to the document,
-    /// whatever the path.
+    /// The values it matches, in document order, each once. The time is proportional to the size of the
+    /// document for every path.
     pub fn find<'a>(&self, root: JsonRef<'a>) -> Vec<JsonRef<'a>> {
         let mut found = vec![root];
         let mut repeats = false;
@@ -211,7 +211,7 @@ impl Path {
             for value in found {
                 follow(value, leg, &mut next);
             }
-            // `**` meets the same value from several values above it, and after it `[0]` leads from an array
+            // `**` reaches the same value from several values above it. After it, `[0]` leads from an array
             // to its first value, and from that value to itself.
             repeats |= *leg == Leg::Ellipsis;
             if repeats {
@@ -223,7 +223,7 @@ impl Path {
         found
     }
 
-    /// The first value it leads to.
+    /// The first value it matches.
     pub fn find_first<'a>(&self, root: JsonRef<'a>) -> Option<JsonRef<'a>> {
         if self.is_multiple() {
             return self.find(root).first().copied();
@@ -232,18 +232,18 @@ impl Path {
     }
 }
 
-/// The value that a leg leads to which leads to one at most.
+/// The value that a leg matches, if the leg can match at most one value.
 fn one_step<'a>(value: JsonRef<'a>, leg: &Leg) -> Option<JsonRef<'a>> {
     match (leg, value.view()) {
         (Leg::Member(key), JsonView::Object(members)) => members.get(key),
         (Leg::Cell(index), JsonView::Array(items)) => items.get(index.resolve(items.len())?),
-        // Any other value is an array of itself.
+        // Any other value counts as an array with itself as the only element.
         (Leg::Cell(index), _) => (index.resolve(1) == Some(0)).then_some(value),
         _ => None,
     }
 }
 
-/// The values one leg leads to.
+/// The values that one leg matches.
 fn follow<'a>(value: JsonRef<'a>, leg: &Leg, found: &mut Vec<JsonRef<'a>>) {
     match (leg, value.view()) {
         (Leg::Member(_) | Leg::Cell(_), _) => found.extend(one_step(value, leg)),
@@ -265,7 +265,7 @@ fn follow<'a>(value: JsonRef<'a>, leg: &Leg, found: &mut Vec<JsonRef<'a>>) {
     }
 }
 
-/// A value and all below it. No deeper than documents are.
+/// A value and all values below it. The recursion is no deeper than the document.
 fn everything<'a>(value: JsonRef<'a>, found: &mut Vec<JsonRef<'a>>) {
     found.push(value);
     match value.view() {

@@ -1,5 +1,4 @@
-//! JSON functions that look into documents: JSON_EXTRACT, `->`, `->>`, JSON_CONTAINS, JSON_KEYS and their
-//! like.
+//! JSON functions that read documents: JSON_EXTRACT, `->`, `->>`, JSON_CONTAINS, JSON_KEYS and others.
 //!
 //! Source: manual 12.18 "JSON Functions".
 
@@ -101,7 +100,7 @@ fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
-/// What the paths in the arguments after the first lead to in the document.
+/// The parts of the document that the paths in the other arguments match.
 enum Found<'a> {
     Nothing,
     One(JsonRef<'a>),
@@ -209,7 +208,7 @@ fn length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if args.len() > 1 {
         let path = path_at(args, 1)?;
         if path.is_multiple() {
-            // What it leads to is an array.
+            // The matches form an array.
             let found = path.find(document.root()).len();
             return Ok(match found {
                 0 => Value::Null,
@@ -267,8 +266,8 @@ fn is_contained(target: JsonRef<'_>, candidate: JsonRef<'_>) -> bool {
     }
 }
 
-/// Whether one of an array's items contains a value of the candidate array. Only an array there contains an
-/// array.
+/// Whether one of an array's items contains a value of the candidate array. An array can be contained only in
+/// an item that is an array.
 fn is_in_array(items: JsonArray<'_>, wanted: JsonRef<'_>) -> bool {
     let is_array = |json: JsonRef<'_>| matches!(json.view(), JsonView::Array(_));
     let wants_array = is_array(wanted);
@@ -320,7 +319,7 @@ fn overlaps(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(i64::from(found)))
 }
 
-/// Whether a value is one of an array's, or the document itself.
+/// Whether a value is an element of an array, or the document itself.
 fn member_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (Some(value), Some(written)) = (args.first(), call.args.first()) else {
         return Ok(Value::Null);
@@ -391,7 +390,7 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             let prefix = std::str::from_utf8(args.get(i).map_or(&b""[..], |d| d.bytes())).unwrap_or("$");
             let parts = path.find(document.root());
             if path.is_multiple() {
-                // The path says less than where its values are.
+                // A path with wildcards does not tell where its values are.
                 let parts: HashSet<*const u8> = parts.into_iter().map(JsonRef::address).collect();
                 walk_parts(document.root(), "$", &parts, &mut |part, path| {
                     walk_strings(part, path, &matcher, &mut found);

@@ -13,12 +13,12 @@ use crate::eval::eval_value;
 use crate::expr::{Binding, Call};
 use crate::{Expr, bind};
 
-/// The collation of a document's texts here.
+/// The collation of texts from documents.
 const TEXT: Collation = Collation::Utf8mb40900Bin;
 
-/// `JSON_VALUE(document, path RETURNING type ... ON EMPTY ... ON ERROR)`: a third argument has the type, NULL
-/// being its value. Then come for ON EMPTY, and for ON ERROR, a keyword (`null`, `error` or `default`) and
-/// the default's value. Without RETURNING the type is VARCHAR(512).
+/// `JSON_VALUE(document, path RETURNING type ... ON EMPTY ... ON ERROR)`. The third argument is a NULL of the
+/// type. A keyword (`null`, `error` or `default`) and the default's value follow for ON EMPTY, and again for
+/// ON ERROR. Without RETURNING the type is VARCHAR(512).
 pub(super) fn resolve_value(binding: &mut Binding<'_>) -> Result<SqlType> {
     if let Some(Expr::Literal {
         value: Value::String(text),
@@ -48,7 +48,7 @@ pub(super) fn resolve_value(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(ty)
 }
 
-/// A default as a value of the type. It must be one as it is.
+/// A default as a value of the type. It must be one without a loss.
 fn default_of(value: Value, from: SqlType, ty: &SqlType) -> Result<Expr> {
     let text = value.display_text(&from);
     let json = match value {
@@ -114,7 +114,7 @@ pub(super) fn value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// What an ON EMPTY or ON ERROR asks for.
+/// The action of ON EMPTY or ON ERROR.
 struct On<'a> {
     keyword: &'a [u8],
     default: Datum<'a>,
@@ -130,7 +130,7 @@ impl On<'_> {
     }
 }
 
-/// A JSON value in a type, `None` if it is not one of its values. Numbers are rounded.
+/// Converts a JSON value to a type; `None` if it is not one of its values. Numbers are rounded.
 pub(super) fn converted(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> Result<Option<Value>> {
     if json.view() == JsonView::Null {
         return Ok(Some(Value::Null));
@@ -157,7 +157,7 @@ pub(super) fn converted(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> R
             Expr::literal(Value::UInt(v.pack()), SqlType::datetime(6))
         }
         JsonView::Time(v) => Expr::literal(Value::Int(v.0), SqlType::time(6)),
-        // Only text is a date.
+        // Only text can be a date.
         _ if ty.is_temporal() => return Ok(None),
         JsonView::Bool(v) => Expr::literal(Value::Int(i64::from(v)), SqlType::BIGINT),
         JsonView::Int(v) if ty.unsigned && v < 0 => return Ok(None),
@@ -193,7 +193,7 @@ pub(super) fn converted(json: JsonRef<'_>, ty: &SqlType, ctx: &EvalContext) -> R
     }
 }
 
-/// Whether a BIGINT holds a number, rounded.
+/// Whether a number is in the range of a BIGINT after rounding.
 fn within(value: f64, ty: &SqlType) -> bool {
     const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
     let value = value.round();

@@ -105,7 +105,7 @@ enum Stop {
 
 type Checked = std::result::Result<(), Stop>;
 
-/// Where in a document or a schema, from the outside in.
+/// A location in a document or a schema, from the outside in.
 enum Location<'a> {
     Root,
     Member(&'a Location<'a>, &'a str),
@@ -135,14 +135,14 @@ impl fmt::Display for Location<'_> {
     }
 }
 
-/// How deep schemas may refer to each other for one value.
+/// How deep references between schemas may be nested for one value.
 const MAX_DEPTH: usize = 200;
 
 struct Schema<'s> {
     root: &'s Json,
 }
 
-/// A rule of a schema and the place of the value under it.
+/// A rule of a schema, and the location of the value that it applies to.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     schema: &'a Location<'a>,
@@ -196,7 +196,7 @@ impl<'s> Schema<'s> {
         self.combinations(schema, value, place, depth)
     }
 
-    /// `{"$ref": "#/definitions/name"}`. What it does not find allows everything.
+    /// `{"$ref": "#/definitions/name"}`. A reference to nothing allows everything.
     fn check_reference(&self, target: &str, value: &Json, value_at: &Location<'_>, depth: usize) -> Checked {
         let tokens: Vec<String> = target
             .split('/')
@@ -324,8 +324,8 @@ impl<'s> Schema<'s> {
             None => fits,
             Some(own) => {
                 let fits_own = self.accepts(own, value, depth)?;
-                // That is what MySQL's library asks for: additional properties may break the rule for them
-                // if a pattern allows them.
+                // As in MySQL's library: additional properties may violate their rule if a pattern allows
+                // them.
                 if property.is_some() {
                     fits && fits_own
                 } else {

@@ -1,8 +1,8 @@
-//! JSON_STORAGE_SIZE and JSON_STORAGE_FREE: what a document takes in MySQL's binary format.
+//! JSON_STORAGE_SIZE and JSON_STORAGE_FREE: the size of a document in MySQL's binary format.
 //!
-//! StemDB's own binary form takes a few bytes more; applications compare these numbers with limits, so they
-//! are MySQL's. Source: manual
-//! 12.18.6 "JSON Utility Functions"; the format is described in MySQL's `json_binary.h`.
+//! StemDB's own binary form takes a few bytes more. Applications compare these numbers with limits, so
+//! MySQL's are returned. Source: manual 12.18.6 "JSON Utility Functions"; the format is described in MySQL's
+//! `json_binary.h`.
 
 use types::json::Json;
 use types::{Result, Value};
@@ -19,7 +19,7 @@ pub(super) fn storage_size(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value>
     Ok(Value::Int(1 + size(&document) as i64))
 }
 
-/// The bytes that partial updates of a column have freed: there are none.
+/// The bytes that partial updates of a column have freed. StemDB has no partial updates, so there are none.
 pub(super) fn storage_free(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     document(call, args, 0)?;
     Ok(Value::Int(0))
@@ -84,7 +84,7 @@ fn container<'j>(
     }
 }
 
-/// Whether a value takes the place of its offset.
+/// Whether a value is stored instead of its offset.
 fn is_inlined(json: &Json, offset: usize) -> bool {
     match json {
         Json::Null | Json::Bool(_) => true,
@@ -93,7 +93,7 @@ fn is_inlined(json: &Json, offset: usize) -> bool {
     }
 }
 
-/// The bytes of a text's length: seven bits in each.
+/// How many bytes the length of a text takes, with seven bits in each.
 fn length_bytes(length: usize) -> usize {
     length.checked_ilog2().map_or(1, |bits| bits as usize / 7 + 1)
 }

@@ -12,16 +12,16 @@ use crate::context::{EvalContext, Strictness};
 /// How many NESTED PATHs a JSON_TABLE may have.
 const NESTED_MAX: usize = 16;
 
-/// What the rows of a JSON_TABLE are.
+/// The definition of a JSON_TABLE.
 #[derive(Debug, Clone)]
 pub struct JsonTable {
     alias: String,
     root: Level,
-    /// Of each column of the output: its type.
+    /// The type of each output column.
     types: Vec<SqlType>,
 }
 
-/// A path, the columns of each value it leads to, and the paths below.
+/// A path, the columns for each value it matches, and the nested paths.
 #[derive(Debug, Clone)]
 pub struct Level {
     path: Path,
@@ -31,7 +31,7 @@ pub struct Level {
 
 #[derive(Debug, Clone)]
 struct Column {
-    /// Its place in the output.
+    /// Its position in the output.
     position: usize,
     name: String,
     ty: SqlType,
@@ -55,7 +55,7 @@ enum Fallback {
     Value(Value),
 }
 
-/// What a column has if there is no value, or none of its type.
+/// The value of a column if there is no value, or none of its type.
 #[derive(Debug, Clone)]
 pub enum OnCondition {
     Null,
@@ -97,7 +97,7 @@ impl Level {
     /// `name type PATH path on_empty on_error`
     ///
     /// # Errors
-    /// 3143 for a path that is none, 1067 for a default that is not a value of the type.
+    /// 3143 for an invalid path, 1067 for a default that is not a value of the type.
     pub fn add_value(
         &mut self,
         position: usize,
@@ -158,7 +158,7 @@ impl JsonTable {
         &self.types
     }
 
-    /// Gives the rows of a document to `add`, one after the other: JSON, or its text. NULL has none.
+    /// Passes the rows of a document, which is JSON or its text, to `add` one by one. NULL has no rows.
     ///
     /// # Errors
     /// 3141 for a text that is not JSON, those of ERROR ON EMPTY and ERROR ON ERROR, and those of `add`.
@@ -179,8 +179,8 @@ impl JsonTable {
         Ok(())
     }
 
-    /// Adds the rows of one level, and returns how many there are. Those of sibling paths come one after the
-    /// other, with NULL in the columns of the others. A value below which there is nothing has one row.
+    /// Adds the rows of one level, and returns their number. The rows of sibling paths follow one another,
+    /// each with NULL in the columns of the other paths. A value without nested matches has one row.
     fn level(
         &self,
         level: &Level,
@@ -234,7 +234,7 @@ impl JsonTable {
                 };
             }
             [one] => *one,
-            // Several values are an array.
+            // Several values form an array.
             several => {
                 array = JsonBinary::new(&Json::Array(several.iter().map(|j| j.to_tree()).collect()))?;
                 array.root()
@@ -273,7 +273,7 @@ fn default_value(text: &str, name: &str, ty: &SqlType) -> Result<Value> {
     })
 }
 
-/// Where a value that a column cannot take is an error, which ON ERROR decides about.
+/// A context in which a value that does not fit is an error, so that ON ERROR applies.
 fn strict(ctx: &EvalContext) -> EvalContext {
     EvalContext {
         strictness: Strictness::Error,
@@ -284,7 +284,7 @@ fn strict(ctx: &EvalContext) -> EvalContext {
     }
 }
 
-/// A JSON value as a column takes it.
+/// Converts a JSON value to a column's type.
 fn stored(json: JsonRef<'_>, ty: &SqlType, name: &str, ctx: &EvalContext) -> Result<Value> {
     let (value, from) = match json.view() {
         JsonView::Null => return Ok(Value::Null),

@@ -1,5 +1,5 @@
-//! JSON functions that make documents or change them: JSON_OBJECT, JSON_ARRAY, JSON_SET, JSON_MERGE_PATCH and
-//! their like.
+//! JSON functions that make or change documents: JSON_OBJECT, JSON_ARRAY, JSON_SET, JSON_MERGE_PATCH and
+//! others.
 //!
 //! Source: manual 12.18 "JSON Functions".
 
@@ -128,7 +128,7 @@ fn change(call: &Call<'_>, args: &[Datum<'_>], inserts: bool, replaces: bool) ->
     made(document)
 }
 
-/// The place a path leads to.
+/// The value that a path matches.
 fn seek_mut<'a>(json: &'a mut Json, legs: &[Leg]) -> Option<&'a mut Json> {
     let Some((leg, rest)) = legs.split_first() else {
         return Some(json);
@@ -142,7 +142,7 @@ fn seek_mut<'a>(json: &'a mut Json, legs: &[Leg]) -> Option<&'a mut Json> {
             let at = position(*index, items.len())?;
             seek_mut(items.get_mut(at)?, rest)
         }
-        // Any other value is an array of itself.
+        // Any other value counts as an array with itself as the only element.
         (Leg::Cell(index), other) if position(*index, 1) == Some(0) => seek_mut(other, rest),
         _ => None,
     }
@@ -251,8 +251,8 @@ fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     made(document)
 }
 
-/// All arguments merged from the left. An argument that is NULL makes the result NULL, unless a later one
-/// that is not an object takes its place.
+/// Merges all arguments from the left. A NULL argument makes the result NULL, unless a later argument that is
+/// not an object replaces it.
 fn merge_patch(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let argument = |index: usize| match args.get(index) {
         None | Some(Datum::Null) => Ok(None),

@@ -19,7 +19,7 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
-    // A hexadecimal or bit literal is the number it spells.
+    // A hexadecimal or bit literal is read as a number.
     if let Some(value) = binding.args.first_mut() {
         let expr = std::mem::replace(value, crate::Expr::null());
         *value = hex_as_number(expr, &SqlType::BIGINT_UNSIGNED);
@@ -64,7 +64,7 @@ fn convert(call: &Call<'_>, args: &[Datum<'_>], from: i64, to: i64) -> Result<Va
 
 struct Parsed {
     bits: u64,
-    /// There were digits, and they fitted.
+    /// There was at least one digit, and the number fits into 64 bits.
     exact: bool,
 }
 
@@ -95,8 +95,8 @@ fn parse(text: &[u8], base: u32, signed: bool) -> Parsed {
             }
         }
     }
-    // An unsigned number that is too large is the largest one, or 0 if it is negative and decimal: MySQL
-    // reads decimal digits with a function of their own.
+    // An unsigned number that is too large becomes the largest one. If it is negative and decimal it becomes
+    // 0, because MySQL reads decimal digits with a separate function.
     let bits = match negative {
         true if exact || signed => value.wrapping_neg(),
         true if base == 10 => 0,

@@ -1,4 +1,4 @@
-//! RAND: MySQL's own generator, so that `RAND(seed)` gives MySQL's numbers.
+//! RAND, with MySQL's generator, so that `RAND(seed)` gives the same numbers as MySQL.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ fn rand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         _ => 0,
     };
     if !call.args.first().is_some_and(Expr::is_constant) {
-        // A seed that varies starts again in each row.
+        // A seed that is not constant starts a new sequence in each row.
         return Ok(Value::Double(Sequence::seeded(seed).next()));
     }
     let key = call.args.as_ptr() as usize;

@@ -163,7 +163,7 @@ fn resolve_round(binding: &mut Binding<'_>, extra: u32) -> Result<SqlType> {
             value: Value::Null, ..
         }) => Some(0),
         Some(Expr::Literal { value, .. }) => Some(value.as_i64().unwrap_or(i64::MAX)),
-        // A number of places that varies changes nothing of the type.
+        // If the number of places is not constant, the type stays the same.
         Some(_) => None,
     };
     let Some(places) = places.filter(|p| *p < i64::from(ty.decimals)) else {
@@ -182,7 +182,7 @@ fn round(call: &Call<'_>, args: &[Datum<'_>], truncate: bool) -> Result<Value> {
         return Ok(Value::Null);
     };
     let places = match args.get(1) {
-        // Beyond any number's digits, either way.
+        // More places than any number has, in either direction.
         Some(Datum::UInt(v)) => i64::try_from(*v).unwrap_or(i64::MAX).min(1000),
         Some(places) => places.int().clamp(-1000, 1000),
         None => 0,
@@ -190,7 +190,7 @@ fn round(call: &Call<'_>, args: &[Datum<'_>], truncate: bool) -> Result<Value> {
     Ok(match number {
         Datum::Double(v) => Value::Double(round_double(*v, places, truncate)),
         Datum::Decimal(d) => {
-            // No digit that is not shown: ROUND(4 / 3, 7) is 1.3333.
+            // Hidden digits are not used: ROUND(4 / 3, 7) is 1.3333.
             let places = places.min(i32::from(call.ty.decimals));
             let rounded = if truncate {
                 Some(d.truncate(places))
@@ -227,7 +227,7 @@ fn round_integer(value: u64, places: i32, truncate: bool) -> Option<u64> {
     }
 }
 
-/// `value` with `places` digits after the point, or with zeros before it; halves to even.
+/// Rounds `value` to `places` digits after the point, or to zeros before it if negative. Halves go to even.
 pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
     let unit = power_of_ten(places.unsigned_abs());
     let (scaled, back): (f64, fn(f64, f64) -> f64) = if places < 0 {
@@ -236,7 +236,7 @@ pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
         }
         (value / unit, |v, u| v * u)
     } else {
-        // The number has no digits so far after the point, or the product is not a number (zero times
+        // The number has no digits that far after the point, or the product is not a number (zero times
         // infinity).
         if !(value * unit).is_finite() {
             return value;
@@ -248,12 +248,12 @@ pub(crate) fn round_double(value: f64, places: i32, truncate: bool) -> f64 {
     } else {
         scaled.round_ties_even()
     };
-    // The way back may end beyond the largest double, which MySQL prints as 0.
+    // Dividing again may overflow, which MySQL prints as 0.
     let rounded = back(whole, unit);
     if rounded.is_finite() { rounded } else { 0.0 }
 }
 
-/// The double nearest to a power of ten; repeated products are that up to 10^22 only.
+/// The double nearest to a power of ten. Repeated multiplication is exact only up to 10^22.
 fn power_of_ten(exponent: u32) -> f64 {
     match exponent {
         0..=22 => 10f64.powi(exponent as i32),
@@ -261,7 +261,7 @@ fn power_of_ten(exponent: u32) -> f64 {
     }
 }
 
-/// An exact number as DECIMAL, any other as DOUBLE: what the tests compare.
+/// The value and type that the tests compare: an exact number as DECIMAL, any other as DOUBLE.
 #[cfg(test)]
 fn shown(datum: &Datum<'_>) -> String {
     match datum {

@@ -17,7 +17,7 @@ impl Sequence {
         }
     }
 
-    /// As `RAND(seed)` begins. MySQL computes the halves in 32 bits.
+    /// The sequence of `RAND(seed)`. MySQL computes the halves in 32 bits.
     pub fn seeded(seed: u32) -> Self {
         Self::new(
             u64::from(seed.wrapping_mul(0x10001).wrapping_add(55_555_555)),

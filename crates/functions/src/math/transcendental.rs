@@ -58,7 +58,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::COMPUTED_DOUBLE)
 }
 
-/// PI() prints six digits, though it has all of them.
+/// PI() prints six digits, although its value has all of them.
 fn resolve_pi(_: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType {
         length: 8,
@@ -71,7 +71,7 @@ fn first(args: &[Datum<'_>]) -> f64 {
     args.first().map_or(0.0, to_double)
 }
 
-/// The number, or error 1690 if it is none.
+/// The number, or error 1690 if it is not finite.
 fn finite(call: &Call<'_>, value: f64) -> Result<Value> {
     if value.is_finite() {
         Ok(Value::Double(value))

@@ -73,7 +73,7 @@ fn decimal(whole: u32, scale: u32) -> SqlType {
     SqlType::decimal((whole + scale).clamp(1, 65), scale as u8)
 }
 
-/// A double of as many digits as its operands have, where these are fixed: `PI() * 2` prints six.
+/// A double with as many digits as its operands, if these are fixed: `PI() * 2` prints six.
 fn double(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType {
         decimals: a.decimals.max(b.decimals),
@@ -162,7 +162,7 @@ fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
     if ty.is_decimal() {
         return Ok(ty);
     }
-    // The negation of a literal that no BIGINT holds is a DECIMAL.
+    // The negation of a literal that is out of BIGINT's range is a DECIMAL.
     let literal = match binding.args.first() {
         Some(Expr::Literal { value, .. }) => match value {
             Value::UInt(v) => *v > 1 << 63,

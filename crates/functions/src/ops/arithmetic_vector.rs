@@ -1,5 +1,5 @@
-//! Arithmetic of columns. If a value overflows or is divided by zero, the loop over single values takes over,
-//! which reports the error.
+//! Arithmetic of columns. If a value overflows or is divided by zero, the caller falls back to the loop over
+//! single values, which reports the error.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) fn evaluate(
     Ok(result.map(ColumnarValue::Array))
 }
 
-/// An array, or a constant that Arrow's kernels take in place of one.
+/// An array, or a constant in the form that Arrow's kernels accept.
 enum Operand {
     Array(ArrayRef),
     Scalar(Scalar<ArrayRef>),

@@ -24,8 +24,8 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("bit_count", 1, 1, resolve_count, count),
 ];
 
-/// Whether an argument is a binary string. A hexadecimal literal is a number here, unless the other argument
-/// is one.
+/// Whether an argument is a binary string. A hexadecimal literal counts as a number, unless the other
+/// argument is a binary string.
 pub fn is_binary(expr: &Expr) -> bool {
     // The type of a hexadecimal literal is unsigned.
     let ty = expr.ty();
@@ -37,7 +37,7 @@ pub(crate) fn as_unsigned(from: &SqlType) -> Option<SqlType> {
     if from.is_integer() {
         return None;
     }
-    // Text goes through a double or an integer as its form says; MySQL reads it as an integer.
+    // Text is converted through a double or an integer, depending on its form. MySQL reads it as an integer.
     Some(if from.is_string() {
         SqlType::BIGINT_UNSIGNED
     } else {

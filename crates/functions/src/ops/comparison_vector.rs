@@ -80,7 +80,7 @@ impl Operator {
     }
 }
 
-/// Compares columns, or a column with a constant. `None` for pairs it has no fast way for.
+/// Compares columns, or a column with a constant. `None` for pairs without a fast implementation.
 pub(crate) fn compare(call: &Call<'_>, args: &[ColumnarValue], rows: usize) -> Result<Option<ColumnarValue>> {
     let [a, b] = args else { return Ok(None) };
     let result = compare_as(call.def.name, call, [a, b], [0, 1], rows)?;
@@ -165,7 +165,7 @@ fn with_constant(
                 Value::Decimal(d) => d.to_f64(),
                 _ => return Ok(None),
             };
-            // Not Arrow's kernel: it has -0 below 0.
+            // Arrow's kernel is not used, because it orders -0 below 0.
             let doubles = array.as_primitive::<Float64Type>();
             Some(BooleanArray::from_unary(doubles, |v| {
                 operator.holds_doubles(v, constant)
@@ -213,7 +213,7 @@ fn integers_with_double(operator: Operator, array: &ArrayRef, constant: f64) -> 
     }
 }
 
-/// Integers with an exact number: made a comparison with an integer of the column's own type.
+/// Compares integers with an exact number, by a comparison with an integer of the column's type.
 fn integers_with_exact(operator: Operator, array: &ArrayRef, constant: &Decimal) -> Result<BooleanArray> {
     let floor = constant.floor().unwrap_or(*constant);
     let whole = floor == *constant;
@@ -223,7 +223,7 @@ fn integers_with_exact(operator: Operator, array: &ArrayRef, constant: &Decimal)
     } else {
         (0, i128::from(u64::MAX))
     };
-    // Between two integers: `< 5.5` is `<= 5`, `> 5.5` is `> 5`, and nothing equals it.
+    // A number between two integers: `< 5.5` is `<= 5`, `> 5.5` is `> 5`, and no integer equals it.
     let (operator, bound) = match (operator, whole) {
         (Operator::Eq, false) => return Ok(constant_where_present(array, false)),
         (Operator::Ne, false) => return Ok(constant_where_present(array, true)),
@@ -268,7 +268,7 @@ fn decimals_with_exact(
     let Some(rescaled) = u8::try_from(scale).ok().and_then(|s| constant.rescale(s)) else {
         return Ok(None);
     };
-    // More digits than the column has: the loop over single values knows what to do.
+    // It has more digits than the column: left to the loop over single values.
     let Some(unscaled) = rescaled.unscaled.to_i128().filter(|_| rescaled == *constant) else {
         return Ok(None);
     };

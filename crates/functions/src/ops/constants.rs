@@ -1,7 +1,7 @@
-//! Conversions of one side of a comparison that are not plain casts: texts that are compared with dates, and
-//! index keys.
+//! Conversions of one side of a comparison that are not plain casts: of texts that are compared with dates,
+//! and of index keys.
 //!
-//! No statement can call them by their names. [`crate::bind::compare`] and [`crate::bind::key`] make them.
+//! Statements cannot call them. [`crate::bind::compare`] and [`crate::bind::key`] create the calls.
 
 use types::temporal::DateTime;
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
@@ -49,7 +49,7 @@ fn resolve_frame_offset(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.args.first().map_or(SqlType::NULL, Expr::ty))
 }
 
-/// How far a frame of RANGE reaches: error 3586 if that is NULL or negative.
+/// The offset of a RANGE frame. Error 3586 if it is NULL or negative.
 fn frame_offset(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let is_offset = match args.first() {
         None | Some(Datum::Null) => false,
@@ -111,7 +111,7 @@ fn datetime_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// A constant text in IN or BETWEEN: the zero date, with 1292, if it is none.
+/// A constant text in IN or BETWEEN. If it is not a date, it becomes the zero date, with warning 1292.
 fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match read_constant(call, args)? {
         Some(packed) => Ok(Value::UInt(packed)),
@@ -138,8 +138,8 @@ fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> 
     }
 }
 
-/// A text that is not a constant and is compared with a date. If it is not a date, it is the zero date, with
-/// a warning.
+/// A text that is not constant and is compared with a date. If it is not a date, it becomes the zero date,
+/// with a warning.
 fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match read_datetime(call, args, DateRules::ANY)? {
         Some(packed) => Ok(Value::UInt(packed)),
@@ -154,8 +154,8 @@ fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// A number that is compared with a column of dates: the date that its digits are. If they are not a date, it
-/// is compared as a number: its position among the dates.
+/// A number that is compared with a column of dates becomes the date of its digits. If they are not a date,
+/// it is compared by its position among the numbers of dates.
 fn datetime_number(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -232,8 +232,8 @@ fn year_beginning(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::UInt(beginning.pack()))
 }
 
-/// A constant that is compared with a YEAR column, converted as if it were stored: in whole years, with two
-/// digits for four. A value that cannot be stored is not converted.
+/// Converts a constant that is compared with a YEAR column as if it were stored: to whole years, two digits
+/// to four. A value that cannot be stored is not converted.
 fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -290,7 +290,7 @@ fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
             float_key(wanted, ty.kind == TypeKind::Float, direction)
         }
         TypeKind::Decimal => match datum {
-            // A comparison of doubles: every DECIMAL that rounds to the same double must be read.
+            // The comparison is one of doubles, so every DECIMAL that rounds to the same double must be read.
             Datum::Double(_) => return double_key(datum, ty, direction),
             exact => decimal_key(&crate::datum::to_decimal(exact), ty, direction),
         },
@@ -313,7 +313,7 @@ fn key(call: &Call<'_>, args: &[Datum<'_>], direction: i8) -> Result<Value> {
     })
 }
 
-/// The integer not above (`direction` -1), not below (1), or equal (0).
+/// The nearest integer not above (`direction` -1), not below (1), or equal (0).
 fn rounded(exact: &Decimal, direction: i8) -> Option<Decimal> {
     match direction {
         -1 => exact.floor(),
@@ -322,7 +322,8 @@ fn rounded(exact: &Decimal, direction: i8) -> Option<Decimal> {
     }
 }
 
-/// The integer as the column's; beyond its range the nearest end, if rows can still match, else NULL.
+/// The integer in the column's type. Out of its range, it becomes the nearest end of the range if rows can
+/// still match, else NULL.
 fn clamp_integer(value: Option<i128>, negative: bool, ty: &types::SqlType, direction: i8) -> Value {
     let (min, max) = integer_range(ty);
     let value = value.unwrap_or(if negative { i128::MIN } else { i128::MAX });
@@ -350,7 +351,7 @@ fn integer_key(wanted: f64, ty: &types::SqlType, direction: i8) -> Value {
         };
         return clamp_integer(Some(whole as i128), whole < 0.0, ty, direction);
     }
-    // The widest gap between doubles of 64 bits' size is 2048.
+    // Doubles with the magnitude of 64-bit integers are at most 2048 apart.
     let margin = i128::from(direction) * -2048;
     clamp_integer(
         Some((wanted as i128).saturating_add(margin)),
@@ -409,7 +410,7 @@ fn end_of_decimals(negative: bool, ty: &types::SqlType, direction: i8) -> Value 
     }
 }
 
-/// A DECIMAL column is compared with a double as doubles; a margin takes in all decimals that are that
+/// A DECIMAL column is compared with a double as doubles. A margin includes all decimals that round to that
 /// double.
 fn double_key(datum: &Datum<'_>, ty: &types::SqlType, direction: i8) -> Result<Value> {
     let wanted = datum.double();

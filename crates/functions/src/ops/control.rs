@@ -41,7 +41,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         extreme(c, a, Ordering::Less)
     })
     .nullability(Nullability::AnyArgument),
-    // The two above of dates and texts, where a number is wanted and not their text.
+    // The two functions above, for dates and texts in a numeric context.
     function("greatest moment", 1, MANY, resolve_converted, |c, a| {
         extreme_moment(c, a, c.ty, Ordering::Greater)
     }),
@@ -82,7 +82,7 @@ fn resolve_nth(binding: &mut Binding<'_>) -> Result<SqlType> {
     }
 }
 
-/// The value with that number. The others are not evaluated.
+/// The value with the given number. The others are not evaluated.
 fn nth<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     let Some((number, values)) = call.args.split_first() else {
         return Ok(Cell::NULL);
@@ -108,7 +108,7 @@ fn coalesce<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     Ok(Cell::NULL)
 }
 
-/// The arguments become: the value, then both sides of the comparison.
+/// Rewrites the arguments to: the value, then both sides of the comparison.
 fn resolve_nullif(binding: &mut Binding<'_>) -> Result<SqlType> {
     let Ok([value, other]) = <[Expr; 2]>::try_from(std::mem::take(&mut binding.args)) else {
         return Ok(SqlType::NULL);
@@ -158,8 +158,8 @@ fn resolve_extreme(binding: &mut Binding<'_>) -> Result<SqlType> {
     if !common.is_string() || !dates {
         return common::unify(&mut binding.args, binding.name, binding.env);
     }
-    // Dates and other values: compared as points in time, and returned as text of `moment`, which becomes the
-    // last argument.
+    // Dates among other values are compared as points in time. The result is text in the format of the type
+    // `moment`, which becomes the last argument.
     let moment = moment_of(&binding.args, binding.env);
     let length = types.iter().map(text_length).max().unwrap_or(0);
     let collation = collation::of_result(
@@ -289,7 +289,7 @@ fn resolve_interval(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
-/// How many of the other arguments, which ascend, are not above the first. NULLs among them count.
+/// How many of the other arguments, which are in ascending order, are not above the first. NULLs are counted.
 fn interval(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some((needle, list)) = args.split_first() else {
         return Ok(Value::Null);

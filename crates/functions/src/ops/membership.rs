@@ -32,7 +32,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         .vector(between_vector),
 ];
 
-/// Items after the first that is equal are not evaluated.
+/// Items after the first equal one are not evaluated.
 fn is_in<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     let Some((needle, list)) = call.args.split_first() else {
         return Ok(Cell::NULL);
@@ -92,7 +92,7 @@ fn is_in_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result
         }
         _ => return Ok(None),
     };
-    // Not found among constants of which one is NULL: unknown.
+    // If a value is not found and one of the constants is NULL, the result is unknown.
     let nulls = if has_null {
         NullBuffer::union(array.nulls(), Some(&NullBuffer::new(found.clone())))
     } else {
@@ -106,7 +106,7 @@ fn is_in_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result
 /// Up to this many constants are searched one by one.
 const FEW: usize = 8;
 
-/// Whether a value is among constants that ascend.
+/// Whether a value is among constants in ascending order.
 fn contains<T: Ord>(constants: &[T], value: &T) -> bool {
     if constants.len() <= FEW {
         constants.contains(value)
@@ -115,8 +115,8 @@ fn contains<T: Ord>(constants: &[T], value: &T) -> bool {
     }
 }
 
-/// The integers among the constants, ascending; decimals that are none, and what the type does not hold,
-/// match no integer.
+/// The integers among the constants, in ascending order. Decimals with a fraction and values out of the
+/// type's range match no integer.
 fn integers<T: TryFrom<i128> + Ord>(constants: &[&Value]) -> Option<Vec<T>> {
     let mut set = Vec::with_capacity(constants.len());
     for value in constants {
@@ -133,19 +133,19 @@ fn integers<T: TryFrom<i128> + Ord>(constants: &[&Value]) -> Option<Vec<T>> {
     Some(set)
 }
 
-/// Constants that texts are looked up among.
+/// Constants in which texts are looked up.
 struct Texts {
     collation: Collation,
-    /// Their sort keys, ascending.
+    /// Their sort keys, in ascending order.
     keys: Vec<Vec<u8>>,
     key: Vec<u8>,
-    /// A cache of results for short texts: a column often has few different ones.
+    /// A cache of results for short texts, because a column often has few different ones.
     cache: [(u64, bool); CACHED_TEXTS],
 }
 
 const CACHED_TEXTS: usize = 64;
 
-/// No text's bytes and length ([`packed`]).
+/// A value that is not the [`packed`] form of any text.
 const NO_TEXT: u64 = u64::MAX;
 
 impl Texts {

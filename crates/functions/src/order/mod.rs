@@ -6,8 +6,8 @@
 //! - Text compares by the weights of its collation; strings with the same weights are equal.
 //! - JSON compares by its value, but ORDER BY looks only at the lengths of arrays and objects, as MySQL does.
 //!
-//! Three operators sort, because their rows lie in memory in different ways. They take the order from here,
-//! in one of two forms:
+//! There are three sort operators, because their rows have different forms in memory. They take the order
+//! from here, in one of two forms:
 //!
 //! | operator | its rows | form |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! | `executor`'s packets | bytes that were encoded for the client straight from the store; there is no Arrow array | the same, of one column |
 //! | DataFusion's sort in `analytics` | Arrow batches that are sorted on all cores and spill to disk | columns in their [comparable form](crate::comparable) |
 //!
-//! A whole key for each row would cost more than all comparisons of a small sort: hence the prefixes.
+//! Prefixes exist because a whole key for each row would cost more than all comparisons of a small sort.
 //!
 //! Not here: `<` and `=` in expressions, which convert between types first ([`crate::bind`]); keys in the
 //! store, whose bytes are a stored format (`codec`).

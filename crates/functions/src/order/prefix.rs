@@ -1,5 +1,5 @@
-//! The first 64 bits of a value's order: where two values of one type have different prefixes, they compare
-//! as these do.
+//! The first 64 bits of a value's order. If two values of one type have different prefixes, they compare as
+//! their prefixes do.
 //!
 //! Numbers, dates and times with the same prefix are equal. Texts with the same prefix are compared by their
 //! collation ([`types::Collation::order_number`]). NULL has no prefix.
@@ -22,7 +22,7 @@ pub fn of_double(value: f64) -> u64 {
     }
 }
 
-/// Of a key whose bytes compare as rows do.
+/// The prefix of a key whose bytes compare as rows do.
 pub fn of_key(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(first) => u64::from_be_bytes(*first),

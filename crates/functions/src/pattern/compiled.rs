@@ -1,16 +1,16 @@
-//! A compiled regular expression with ICU's meaning of the end of a text: `$` and `\Z` match before a line
-//! terminator that ends it as well, which the `regex` crate does not know.
+//! A compiled regular expression with ICU's meaning of the end of a text: `$` and `\Z` also match before a
+//! final line terminator, which the `regex` crate does not support.
 
 use regex::{Captures, Match, Regex};
 
 #[derive(Debug)]
 pub(super) struct Pattern {
     regex: Regex,
-    /// It asks for the end of the text.
+    /// The pattern contains `$` or `\Z`.
     asks_for_end: bool,
 }
 
-/// A match, and the text that it was found in: all, or what stands before the last line terminator.
+/// A match, and the text in which it was found: the whole text, or the part before the final line terminator.
 pub(super) struct Found<'t> {
     pub range: Match<'t>,
     subject: &'t str,
@@ -72,7 +72,7 @@ impl Pattern {
         }
     }
 
-    /// The text without the line terminator that ends it, where that makes a difference.
+    /// The text without its final line terminator, if that makes a difference.
     fn shorter<'t>(&self, text: &'t str) -> Option<&'t str> {
         const TERMINATORS: [&str; 7] = ["\r\n", "\n", "\r", "\u{b}", "\u{c}", "\u{85}", "\u{2028}"];
         if !self.asks_for_end {
@@ -83,7 +83,7 @@ impl Pattern {
     }
 }
 
-/// Whether a pattern has `$` or `\Z`. (One within brackets does no harm.)
+/// Whether a pattern has `$` or `\Z`. (One within brackets is harmless.)
 fn asks_for_end(pattern: &str) -> bool {
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {

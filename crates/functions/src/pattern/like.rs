@@ -1,4 +1,4 @@
-//! `LIKE`: a pattern, compiled for one collation. Matching goes back only to the last `%`.
+//! `LIKE`: a pattern, compiled for one collation. Matching backtracks only to the last `%`.
 
 use types::Collation;
 
@@ -11,11 +11,11 @@ pub(crate) struct Like {
     collation: Collation,
     tokens: Vec<Token>,
     kind: PatternKind,
-    /// For ASCII text, if the pattern is ASCII and the collation compares that byte by byte.
+    /// For ASCII text, if the pattern is ASCII and the collation compares ASCII byte by byte.
     ascii: Option<Segments>,
 }
 
-/// Patterns that need no matching character by character, under collations that compare bytes.
+/// Kinds of patterns. Under collations that compare bytes, some need no matching character by character.
 #[derive(Debug, Clone, PartialEq)]
 enum PatternKind {
     Equals(String),
@@ -26,7 +26,7 @@ enum PatternKind {
 }
 
 impl Like {
-    /// `escape` makes the character after it an ordinary one; `None` for no escape character.
+    /// After `escape`, a character is an ordinary one. `None`: no escape character.
     pub fn new(pattern: &str, escape: impl Into<Option<char>>, collation: Collation) -> Self {
         let tokens = tokens(pattern, escape.into());
         let kind = if collation.is_bytewise() {
@@ -61,7 +61,7 @@ impl Like {
         }
     }
 
-    /// Whether bytes that should be text may match: they do not if they are ASCII and do not.
+    /// Whether the bytes of a text may match. Only ASCII bytes can be excluded.
     pub fn may_match(&self, bytes: &[u8]) -> bool {
         match (&self.kind, &self.ascii) {
             _ if !bytes.is_ascii() => true,
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Texts and patterns of a few characters, so that many match.
+    /// Short texts and patterns of a few different characters, so that many match.
     #[test]
     fn ascii_text_matches_as_any_text_does() {
         let mut seed = 1_u64;

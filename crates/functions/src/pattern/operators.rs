@@ -51,7 +51,7 @@ fn escape(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<char>> {
     }
 }
 
-/// Text unchanged; bytes with one character for each.
+/// Text unchanged, and bytes as one character each.
 fn as_text<'a>(datum: &Datum<'a>) -> std::borrow::Cow<'a, str> {
     match datum {
         Datum::String(text) => (*text).into(),

@@ -201,7 +201,7 @@ fn unicode_classes(pattern: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// A POSIX class, or what it is not, as an item of a bracket expression.
+/// A POSIX class, or its complement, as an item of a bracket expression.
 fn unicode_class(name: &str) -> Option<&'static str> {
     Some(match name {
         "alpha" => r"\p{Alphabetic}",
@@ -260,7 +260,7 @@ fn refused(pattern: &str, error: &regex::Error) -> Error {
             "Unrecognized escape sequence in regular expression.".to_owned(),
         )
     } else {
-        // Where the crate points to: the column of its `^`.
+        // The position that the crate's message points to: the column of its `^`.
         let column = text
             .lines()
             .find(|l| l.trim_start().starts_with('^'))

@@ -10,17 +10,17 @@ use super::token::Token;
 pub(super) struct Segments {
     /// Before the first `%`.
     head: Segment,
-    /// Each between two `%`.
+    /// The parts between two `%`.
     middle: Vec<Segment>,
-    /// Behind the last `%`; `None` without any `%`.
+    /// After the last `%`; `None` if there is no `%`.
     tail: Option<Segment>,
 }
 
-/// Characters and `_` that stand side by side.
+/// Adjacent characters and `_`.
 #[derive(Debug, Clone, Default)]
 struct Segment {
     bytes: Vec<Byte>,
-    /// The position of the byte that text has least often.
+    /// The position of the byte that is rarest in text.
     rarest: Option<usize>,
 }
 
@@ -31,11 +31,11 @@ struct Byte {
     mask: u8,
 }
 
-/// The bit in which the cases of a letter differ.
+/// The bit that differs between upper and lower case.
 const CASE: u8 = 0x20;
 const ANY: u8 = 0xFF;
 
-/// Letters in the order of how often English text has them; all other characters are rarer.
+/// Letters by their frequency in English text. All other characters are rarer.
 const FREQUENT: &[u8] = b" etaoinsrhldcumfpgwybvkxjqz";
 
 impl Segments {
@@ -54,8 +54,8 @@ impl Segments {
         })
     }
 
-    /// Whether ASCII text matches. Each part is taken at the first place where it stands: if any way to match
-    /// exists, one with the earliest places does.
+    /// Whether ASCII text matches. Each part is matched at the first position where it occurs: if there is
+    /// any match, there is one with the earliest positions.
     pub fn matches(&self, text: &[u8]) -> bool {
         let Some(tail) = &self.tail else {
             return text.len() == self.head.bytes.len() && self.head.is_at(text, 0);

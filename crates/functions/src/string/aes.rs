@@ -18,7 +18,7 @@ pub(crate) static FAMILY: Family = Family {
     aliases: &[],
 };
 
-// The mode is the session's when they are called.
+// The mode is that of the session at the time of the call.
 static FUNCTIONS: &[FunctionDef] = &[
     function("aes_encrypt", 2, 6, resolve_encrypt, encrypt)
         .nullability(Nullability::Always)
@@ -35,15 +35,15 @@ const KEY: usize = 1;
 const IV: usize = 2;
 const KDF_NAME: usize = 3;
 const SALT: usize = 4;
-/// HKDF's info, or the number of PBKDF2's iterations.
+/// The info of HKDF, or the number of iterations of PBKDF2.
 const LAST_OPTION: usize = 5;
 
 const ITERATIONS: std::ops::RangeInclusive<u32> = 1000..=65_535;
-/// Iterations where the statement names no number.
+/// The default number of iterations.
 const FEWEST_ITERATIONS: &[u8] = b"1000";
 
 fn resolve_encrypt(binding: &mut Binding<'_>) -> Result<SqlType> {
-    // As much as the modes that fill blocks make of it; the others make no more than there was.
+    // The length in modes that pad blocks. In the other modes the result is as long as the data.
     let length = resolve_arguments(binding) / BLOCK as u32 + 1;
     Ok(binding.text_result(length.saturating_mul(BLOCK as u32), Collation::Binary))
 }
@@ -53,7 +53,7 @@ fn resolve_decrypt(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(length, Collation::Binary))
 }
 
-/// The number of bytes that the first argument may have.
+/// Types the arguments. Returns how many bytes the first one may have.
 fn resolve_arguments(binding: &mut Binding<'_>) -> u32 {
     for index in 0..binding.args.len() {
         binding.text(index);
@@ -137,7 +137,7 @@ fn initialization_vector(call: &Call<'_>, args: &[Datum<'_>]) -> Result<[u8; BLO
     })
 }
 
-/// A key of the mode's length from one of any: folded onto itself, as MySQL always has.
+/// Folds a key of any length to the mode's length by XOR, as MySQL does.
 fn fold_key(key: &[u8], key_bytes: usize) -> Vec<u8> {
     let mut folded = vec![0; key_bytes];
     for part in key.chunks(key_bytes) {
@@ -148,7 +148,7 @@ fn fold_key(key: &[u8], key_bytes: usize) -> Vec<u8> {
     folded
 }
 
-/// The key that HKDF (RFC 5869) or PBKDF2 (RFC 8018) makes of the one given, both with SHA-512.
+/// Derives a key with HKDF (RFC 5869) or PBKDF2 (RFC 8018), both with SHA-512.
 fn derive_key(call: &Call<'_>, args: &[Datum<'_>], key: &[u8]) -> Result<Vec<u8>> {
     let name = option(call, args, KDF_NAME, b"", 256)?;
     let mut derived = vec![0; call.ctx.block_encryption.key_bytes];
@@ -175,7 +175,7 @@ fn derive_key(call: &Call<'_>, args: &[Datum<'_>], key: &[u8]) -> Result<Vec<u8>
     Ok(derived)
 }
 
-/// An option of less than `limit` bytes, which may be left out but not be NULL.
+/// An option of less than `limit` bytes. It may be missing, but not NULL.
 fn option(call: &Call<'_>, args: &[Datum<'_>], index: usize, absent: &[u8], limit: usize) -> Result<Vec<u8>> {
     if args.len() <= index {
         return Ok(absent.to_vec());
@@ -189,7 +189,7 @@ fn option(call: &Call<'_>, args: &[Datum<'_>], index: usize, absent: &[u8], limi
     })
 }
 
-/// The number that a text begins with.
+/// The number of iterations at the beginning of a text.
 fn iterations(text: &[u8]) -> Result<u32> {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"+").unwrap_or(text);

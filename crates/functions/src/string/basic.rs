@@ -130,13 +130,13 @@ fn bytes_of(call: &Call<'_>, args: &[Datum<'_>]) -> usize {
     }
 }
 
-/// One character for one: letters whose other case is several stay.
+/// Replaces one character by one. Letters whose other case has several characters stay.
 fn upper(c: char) -> char {
     single(c.to_uppercase(), c)
 }
 
 fn lower(c: char) -> char {
-    // The only capital whose small form is two characters, a dotted i.
+    // The only upper-case letter with a lower-case form of two characters: the dotted i.
     if c == '\u{130}' {
         'i'
     } else {
@@ -156,7 +156,7 @@ fn change_case(call: &Call<'_>, args: &[Datum<'_>], change: fn(char) -> char) ->
         Some(Datum::String(text)) if call.ty.collation.charset().is_unicode() => {
             Value::String(text.chars().map(change).collect())
         }
-        // A letter whose other case the character set does not have stays.
+        // A letter stays if the character set does not have its other case.
         Some(Datum::String(text)) => {
             let charset = call.ty.collation.charset();
             let change = |c| {

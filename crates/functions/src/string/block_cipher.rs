@@ -9,7 +9,7 @@ use aes::{Aes128, Aes192, Aes256};
 /// Bytes of a block, and of an initialization vector.
 pub(crate) const BLOCK: usize = 16;
 
-/// The values of `@@block_encryption_mode`, in MySQL's order: a number stands for one too.
+/// The values of `@@block_encryption_mode`. The variable can also be set to a position in this list.
 pub const BLOCK_ENCRYPTION_MODES: &[&str] = &[
     "aes-128-ecb",
     "aes-192-ecb",
@@ -80,13 +80,13 @@ impl BlockEncryption {
         })
     }
 
-    /// The cipher text. `key` has [`Self::key_bytes`]; the initialization vector counts in all modes but ECB.
-    /// `None` for a key of another length.
+    /// Returns the cipher text. `key` has [`Self::key_bytes`]; for another length the result is `None`. All
+    /// modes except ECB use the initialization vector.
     pub(crate) fn encrypt(self, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
         self.run(Direction::Encrypt, key, iv, data)
     }
 
-    /// The plain text; `None` if the data cannot be the encryption of a text with this key.
+    /// Returns the plain text; `None` if the data cannot be the encryption of a text with this key.
     pub(crate) fn decrypt(self, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
         self.run(Direction::Decrypt, key, iv, data)
     }
@@ -165,7 +165,8 @@ fn chain<C: Cipher>(
     Some(data)
 }
 
-/// PKCS #7: as many bytes as are missing, each of them that number; a whole block where none is.
+/// PKCS #7: adds as many bytes as are missing to a whole block, each with that number. If none is missing,
+/// adds a whole block.
 fn pad(data: &mut Vec<u8>) {
     let missing = BLOCK - data.len() % BLOCK;
     data.resize(data.len() + missing, missing as u8);
@@ -182,7 +183,7 @@ fn unpad(data: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Whole blocks, each mixed with the cipher text before it if there is a `previous` one at all.
+/// Encrypts whole blocks. With `previous`, each block is combined with the previous cipher text.
 fn encrypt_blocks<C: Cipher>(cipher: &C, mut previous: Option<u128>, data: &mut [u8]) {
     for block in data.as_chunks_mut::<BLOCK>().0 {
         let plain = u128::from_be_bytes(*block) ^ previous.unwrap_or(0);
@@ -200,8 +201,8 @@ fn decrypt_blocks<C: Cipher>(cipher: &C, mut previous: Option<u128>, data: &mut 
     }
 }
 
-/// The next 8 or 128 bits are combined with the register's cipher text; the result is shifted into the
-/// register.
+/// Cipher feedback: the next 8 or 128 bits are combined with the cipher text of the register, and the
+/// resulting cipher text is shifted into the register.
 fn feed_back<C: Cipher>(cipher: &C, direction: Direction, bits: u32, mut register: u128, data: &mut [u8]) {
     let bytes = bits as usize / 8;
     for segment in data.chunks_mut(bytes) {
@@ -219,7 +220,7 @@ fn feed_back<C: Cipher>(cipher: &C, direction: Direction, bits: u32, mut registe
     }
 }
 
-/// The same of single bits, those of a byte from the highest on.
+/// Cipher feedback of single bits, from the highest bit of each byte on.
 fn feed_back_bits<C: Cipher>(cipher: &C, direction: Direction, mut register: u128, data: &mut [u8]) {
     for byte in data {
         let read = *byte;
@@ -236,7 +237,8 @@ fn feed_back_bits<C: Cipher>(cipher: &C, direction: Direction, mut register: u12
     }
 }
 
-/// The data is combined with the register's cipher text, then with that text's cipher text, and so on.
+/// Output feedback: the data is combined with the cipher text of the register, then with the cipher text of
+/// that, and so on.
 fn key_stream<C: Cipher>(cipher: &C, mut register: u128, data: &mut [u8]) {
     for segment in data.chunks_mut(BLOCK) {
         register = cipher.encrypted(register);

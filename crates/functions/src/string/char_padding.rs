@@ -1,4 +1,5 @@
-//! CHAR columns as `sql_mode` PAD_CHAR_TO_FULL_LENGTH shows them: with the spaces that are not stored.
+//! CHAR columns under `sql_mode` PAD_CHAR_TO_FULL_LENGTH: values are shown with the spaces that are not
+//! stored.
 //!
 //! The planner wraps each such column that an expression reads, so that everything above the column sees the
 //! padded text.
@@ -28,7 +29,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.ty(0))
 }
 
-/// A column as the mode shows it: itself if it is not a CHAR. (BINARY is stored with all its bytes.)
+/// A column under this mode: unchanged if it is not a CHAR. (BINARY is stored with all its bytes.)
 pub fn padded_char(column: Expr) -> Expr {
     let ty = column.ty();
     match registry::find(NAME) {

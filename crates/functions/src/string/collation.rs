@@ -113,13 +113,13 @@ fn binary(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     })
 }
 
-/// The result is determined at binding, and replaces the argument.
+/// Replaces the arguments by the result, which is known when the call is bound.
 fn answer(binding: &mut Binding<'_>, value: Value, ty: SqlType) -> SqlType {
     binding.args = vec![Expr::Literal { value, ty }];
     ty
 }
 
-/// The collation of the first argument; `binary` of what is not text.
+/// The collation of the first argument; `binary` if it is not text.
 fn collation_of(binding: &Binding<'_>) -> Collation {
     match binding.args.first() {
         Some(expr) if expr.ty().is_string() => expr.ty().collation,

@@ -1,7 +1,8 @@
 //! COMPRESS, UNCOMPRESS, UNCOMPRESSED_LENGTH, RANDOM_BYTES.
 //!
-//! Compressed data is the length of the original, four bytes, least first, and then zlib's format; nothing of
-//! nothing. A point follows where that ends in a space, which columns could lose (manual 12.13).
+//! Compressed data consists of the length of the original (four bytes, little-endian) and zlib's format. An
+//! empty string stays empty. If the data ends in a space, a point is appended, because columns could lose the
+//! space (manual 12.13).
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -30,9 +31,9 @@ static FUNCTIONS: &[FunctionDef] = &[
         .volatile(),
 ];
 
-/// Of the first four bytes, those that are the length.
+/// The bits of the first four bytes that are the length.
 const LENGTH_MASK: u32 = 0x3fff_ffff;
-/// As MySQL compresses.
+/// MySQL's compression level.
 const LEVEL: Compression = Compression::new(6);
 /// The most bytes that RANDOM_BYTES returns.
 const MOST_RANDOM_BYTES: i64 = 1024;
@@ -81,14 +82,14 @@ fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         )?;
         return Ok(Value::Null);
     }
-    // One byte more than the stated length shows that the length is wrong. Memory is allocated as data
-    // arrives, whatever the stated length is.
+    // Reading one byte more than the stated length shows whether the length is wrong. Memory is allocated as
+    // data is decompressed, because the stated length cannot be trusted.
     let mut plain = Vec::new();
     let mut decoder = ZlibDecoder::new(data).take(u64::from(length) + 1);
     match decoder.read_to_end(&mut plain) {
         Ok(_) if plain.len() <= length as usize => Ok(Value::Bytes(plain)),
         Err(error) if error.kind() != ErrorKind::UnexpectedEof => corrupted(call),
-        // Too long, or, as zlib has it, cut off.
+        // The data is too long, or, according to zlib, incomplete.
         _ => {
             call.ctx.warn(
                 errno::ER_ZLIB_Z_BUF_ERROR,
@@ -99,7 +100,7 @@ fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
-/// The original's length, and what zlib made of it. `None`: too short for any.
+/// The length of the original, and the data in zlib's format. `None`: too short.
 fn parts(packed: &[u8]) -> Option<(u32, &[u8])> {
     let (length, data) = packed.split_first_chunk::<4>()?;
     (!data.is_empty()).then_some((u32::from_le_bytes(*length) & LENGTH_MASK, data))

@@ -104,7 +104,7 @@ pub(super) fn wrong_value(call: &Call<'_>, datum: &Datum<'_>) -> Result<()> {
     )
 }
 
-/// An odd number of digits has a zero before them.
+/// If the number of digits is odd, a zero is put before them.
 pub(super) fn decode_hex(text: &[u8]) -> Option<Vec<u8>> {
     let digit = |b: &u8| char::from(*b).to_digit(16).map(|d| d as u8);
     let (first, pairs) = text.split_at(text.len() % 2);
@@ -155,8 +155,7 @@ fn ord(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     ))
 }
 
-/// `CHAR(n, ... USING charset)`: the character set's name, `binary` where none was written, is the last
-/// argument.
+/// `CHAR(n, ... USING charset)`. The last argument is the name of the character set, by default `binary`.
 fn resolve_char(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = binding.keyword(binding.args.len().saturating_sub(1))?.to_owned();
     binding.args.pop();
@@ -180,7 +179,7 @@ fn resolve_char(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 fn char_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let mut bytes = Vec::with_capacity(args.len());
-    // Each number is as many characters as it needs.
+    // Each number becomes as many characters as it needs.
     let least = call.ty.collation.charset().min_bytes_per_char();
     for arg in args.iter().filter(|a| !a.is_null()) {
         let code = match arg {
@@ -213,7 +212,7 @@ fn resolve_to_base64(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(encoded.saturating_add(encoded / 76), binding.env.collation))
 }
 
-/// Lines of 76 characters.
+/// The result has lines of 76 characters.
 fn to_base64(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -282,7 +281,7 @@ fn resolve_weight_string(binding: &mut Binding<'_>) -> Result<SqlType> {
     let bytes = binding
         .total_length(0..1)
         .saturating_mul(collation.charset().max_bytes_per_char());
-    // The room that MySQL reserves for the weights of a byte.
+    // How many bytes MySQL reserves for the weights of a byte.
     let per_byte = if collation.pads_space() || collation == Collation::Binary {
         1
     } else {

@@ -63,7 +63,7 @@ pub(super) fn bytes(call: &Call<'_>, args: &[Datum<'_>]) -> Vec<u8> {
     argument_bytes(call, args, 0)
 }
 
-/// The same of any argument.
+/// The bytes of any argument in its own character set.
 pub(super) fn argument_bytes(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Vec<u8> {
     match args.get(index) {
         Some(Datum::String(text)) => {

@@ -1,8 +1,8 @@
 //! Literals whose bytes are not valid text in their character set.
 //!
-//! MySQL takes them as text with wrong bytes in it, and warns with 1300. In memory text is always valid UTF-8
-//! here, so such a literal is binary data that remembers its character set. It equals no text, and what a
-//! column stores of it is decided as for text ([`crate::assign`]).
+//! MySQL treats them as text with wrong bytes, and warns with 1300. In StemDB text in memory is always valid
+//! UTF-8, so such a literal is binary data that keeps its character set. It equals no text. A column stores
+//! it by the rules for text ([`crate::assign`]).
 
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
@@ -26,7 +26,7 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.ty(0))
 }
 
-/// The literal of such bytes.
+/// A literal with such bytes.
 pub fn ill_formed_text(bytes: &[u8], collation: Collation) -> Expr {
     let literal = Expr::literal(Value::Bytes(bytes.to_vec()), literal_type(bytes.len(), collation));
     match registry::find(NAME) {

@@ -1,7 +1,7 @@
 //! String functions.
 //!
 //! - [`basic`]: CONCAT, lengths, case.
-//! - [`parts`]: SUBSTRING, LEFT, TRIM, LPAD, INSERT and their like.
+//! - [`parts`]: SUBSTRING, LEFT, TRIM, LPAD, INSERT and others.
 //! - [`search`]: LOCATE, REPLACE, FIELD, FIND_IN_SET, SUBSTRING_INDEX, STRCMP.
 //! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE, WEIGHT_STRING.
 //! - [`hash`], [`compress`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
@@ -32,7 +32,7 @@ use types::{Result, SqlType, Value};
 use crate::datum::Datum;
 use crate::expr::Call;
 
-/// The value of a text or binary type from its bytes, which for text came from text.
+/// The value of a text or binary type from its bytes. For a text type they must be valid UTF-8.
 pub(crate) fn value_of(ty: &SqlType, bytes: Vec<u8>) -> Value {
     if ty.is_binary() {
         return Value::Bytes(bytes);

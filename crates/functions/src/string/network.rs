@@ -1,4 +1,4 @@
-//! INET_ATON, INET_NTOA, INET6_ATON, INET6_NTOA, IS_IPV4, IS_IPV6 and their like.
+//! INET_ATON, INET_NTOA, INET6_ATON, INET6_NTOA, IS_IPV4, IS_IPV6 and others.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -65,7 +65,7 @@ fn resolve_aton(binding: &mut Binding<'_>) -> Result<SqlType> {
     })
 }
 
-/// Up to four parts; the last fills what is left: `127.1` is 127.0.0.1.
+/// Up to four parts, of which the last fills the remaining bytes: `127.1` is 127.0.0.1.
 fn inet_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
@@ -152,7 +152,8 @@ fn ipv6(text: &str) -> Option<Ipv6Addr> {
     format!("{front}:{a:x}{b:02x}:{c:x}{d:02x}").parse().ok()
 }
 
-/// As MySQL writes an address: the first of the longest runs of zeros is `::`, even if it is one group only.
+/// An address as MySQL writes it: the first of the longest runs of zeros is `::`, even if it is only one
+/// group.
 fn ipv6_text(address: Ipv6Addr) -> String {
     let groups = address.segments();
     let (mut start, mut length) = (0, 0);
@@ -199,7 +200,7 @@ fn inet6_ntoa(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
-    // Text is not an address, whatever its bytes are.
+    // Text is never an address.
     if matches!(datum, Datum::String(_)) {
         wrong_value(call, datum)?;
         return Ok(Value::Null);

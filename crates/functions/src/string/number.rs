@@ -79,7 +79,7 @@ fn fixed(number: &Datum<'_>, digits: u8) -> String {
     let exact = to_decimal(number);
     match exact.rescale(digits) {
         Some(d) => d.to_text(),
-        // No room for more zeros in 65 digits: they are written by hand.
+        // A DECIMAL has no room for more zeros, so they are appended as text.
         None => {
             let mut text = exact.to_text();
             let have = text.split_once('.').map_or(0, |(_, f)| f.len());
@@ -120,7 +120,7 @@ fn soundex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         if class != '0' && class != last {
             out.push(class);
         }
-        // MySQL's vowels do not part two letters of one class.
+        // In MySQL, vowels do not separate two letters of one class.
         if class != '0' {
             last = class;
         }

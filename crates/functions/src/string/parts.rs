@@ -52,7 +52,7 @@ fn resolve_substring(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(length, binding.ty(0).collation))
 }
 
-/// Positions count from 1, or from the end if negative; 0 is nowhere.
+/// Positions count from 1, or from the end if negative. Position 0 does not exist.
 fn substring(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, position, rest @ ..] = args else {
         return Ok(Value::Null);
@@ -169,8 +169,8 @@ fn resolve_insert(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(length, collation))
 }
 
-/// `INSERT(text, position, count, new)`: a position outside the text leaves it alone. The one right behind
-/// the last character is outside only where characters are bytes: that is what MySQL's check comes to.
+/// `INSERT(text, position, count, new)`: a position outside the text leaves it unchanged. As in MySQL, the
+/// position directly after the last character is outside only if characters are bytes.
 fn insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, position, count, new] = args else {
         return Ok(Value::Null);

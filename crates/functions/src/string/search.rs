@@ -100,8 +100,8 @@ fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation)
     find_units(&text, &needle, from, |a, b| same(*a, *b, collation))
 }
 
-/// As MySQL looks for text of several bytes a character: it compares as many bytes of it as the needle has,
-/// so that what is equal to the needle but longer or shorter is not found.
+/// Searches as MySQL does if characters have several bytes: it compares as many bytes as the needle has. So
+/// text that equals the needle under the collation but has another length is not found.
 fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
     let uses_uca = matches!(
         collation,
@@ -114,7 +114,7 @@ fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Op
         let Some(whole) = (at..=end).rev().find(|i| text.is_char_boundary(*i)) else {
             return false;
         };
-        // The bytes may end within a character. By the Unicode Collation Algorithm MySQL reads them up to
+        // The bytes may end within a character. With the Unicode Collation Algorithm MySQL reads them up to
         // there.
         let readable = end <= text.len() && (uses_uca || whole == end);
         let window = text.get(at..whole).filter(|_| readable);
@@ -146,7 +146,7 @@ fn resolve_replace(binding: &mut Binding<'_>) -> Result<SqlType> {
         binding.total_length(1..2),
         binding.total_length(2..3),
     );
-    // Each place may grow by the difference.
+    // Each occurrence may make the text longer by the difference.
     let places = text.checked_div(from).unwrap_or(0);
     let length = text.saturating_add(places.saturating_mul(to.saturating_sub(from)));
     Ok(binding.text_result(length, collation))
@@ -189,7 +189,8 @@ fn strcmp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::Int(ordering as i64))
 }
 
-/// Compared as text if all are texts, dates or times; as numbers if all are, else as doubles.
+/// The arguments are compared as text if all are texts, dates or times, as exact numbers if all are numbers,
+/// and otherwise as doubles.
 fn resolve_field(binding: &mut Binding<'_>) -> Result<SqlType> {
     let null = |e: &Expr| e.ty().kind == types::TypeKind::Null;
     let is_text = |ty: &SqlType| ty.is_string() || ty.is_datetime() || ty.kind == TypeKind::Time;
@@ -286,8 +287,8 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(value_of(&call.ty, Vec::new()));
     }
     let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-    // MySQL looks for delimiters from the end only where each character is a byte. It matters where they
-    // overlap: of 'aaa1' with the delimiter 'aa', '1' is left, and 'a1' of text in other character sets.
+    // MySQL searches delimiters from the end only if each character is a byte. This matters if they overlap:
+    // 'aaa1' with the delimiter 'aa' gives '1', but 'a1' in other character sets.
     let from_end = count < 0 && call.ty.collation.charset().max_bytes_per_char() == 1;
     let places = match from_end {
         true => last_places(text, delimiter, wanted),
@@ -305,7 +306,7 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(value_of(&call.ty, kept.unwrap_or(text).to_vec()))
 }
 
-/// Where delimiters begin, looked for from the start.
+/// Where delimiters begin, searched from the start.
 fn places(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
     let mut places = Vec::new();
     let mut at = 0;

@@ -52,7 +52,7 @@ fn text() -> SqlType {
 /// 100 ns intervals between 1582-10-15 and 1970-01-01.
 const GREGORIAN_OFFSET: u64 = 0x01b2_1dd2_1381_4000;
 
-/// A clock sequence and a node that tell this process from others.
+/// A clock sequence and a node that distinguish this process from others.
 fn identity() -> (u16, [u8; 6]) {
     static IDENTITY: OnceLock<(u16, [u8; 6])> = OnceLock::new();
     *IDENTITY.get_or_init(|| {
@@ -62,7 +62,7 @@ fn identity() -> (u16, [u8; 6]) {
     })
 }
 
-/// The time in 100 ns, later than any it answered before.
+/// The time in units of 100 ns, later than any it returned before.
 fn next_tick() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now()
@@ -86,7 +86,7 @@ fn new_uuid() -> [u8; 16] {
     [l0, l1, l2, l3, m0, m1, h0, h1, s0, s1, n0, n1, n2, n3, n4, n5]
 }
 
-/// 56 bits that ascend: seconds when first asked, then a count.
+/// Ascending numbers of 56 bits: the time in seconds at the first call, then a count.
 fn new_short() -> u64 {
     static NEXT: OnceLock<AtomicU64> = OnceLock::new();
     let next = NEXT.get_or_init(|| {
@@ -104,7 +104,7 @@ fn dashed(bytes: &[u8; 16]) -> String {
     [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
 
-/// 32 digits; the same with dashes; that in braces.
+/// 32 digits, also with dashes, and also with dashes in braces.
 fn parse(text: &[u8]) -> Option<[u8; 16]> {
     let inner = match text {
         [b'{', inner @ .., b'}'] if inner.len() == 36 => inner,
@@ -154,7 +154,7 @@ fn swaps(args: &[Datum<'_>]) -> bool {
     args.get(1).is_some_and(|d| d.int() != 0)
 }
 
-/// With a swap the time's high parts come first, so that ids made one after the other are near in an index.
+/// With a swap the high parts of the time come first, so that successive ids are close together in an index.
 fn to_bin(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);

@@ -1,8 +1,8 @@
 //! The places of numbers among dates. `datetime_column > 1` compares the column's digits (`20240102030405`)
-//! with 1, which is not a date; so that an index can serve, such a number gets a place between two dates that
-//! has the same order.
+//! with 1, which is not a date. To use an index, such a number gets a place between two dates that preserves
+//! the order.
 //!
-//! A place is the fields of a date that may be none: its microseconds may be [`AFTER`] all there are.
+//! A place has the fields of a date, but need not be a date: its microseconds may be [`AFTER`] all others.
 
 use types::temporal::{DateTime, calendar, fsp_unit};
 
@@ -18,7 +18,7 @@ const LIMITS: [i64; 6] = [9999, 12, 31, 23, 59, 59];
 /// with another type, fourteen.
 pub(crate) fn of_number(whole: i64, nanoseconds: i32, beside_date: bool) -> DateTime {
     if whole < 0 || nanoseconds < 0 {
-        // Before all dates but the zero date, which it must not equal.
+        // It is before all dates except the zero date, and must not equal the zero date.
         return DateTime {
             microsecond: 1,
             ..DateTime::ZERO
@@ -41,7 +41,7 @@ pub(crate) fn of_number(whole: i64, nanoseconds: i32, beside_date: bool) -> Date
     if beside_date && nanoseconds > 0 {
         microsecond = microsecond.max(1);
     }
-    // A field beyond its limit is after everything that begins like it.
+    // A field beyond its limit is after all dates with the same fields before it.
     if let Some(beyond) = fields.iter().zip(LIMITS).position(|(f, limit)| *f > limit) {
         for (field, limit) in fields.iter_mut().zip(LIMITS).skip(beyond) {
             *field = limit;
@@ -63,7 +63,7 @@ fn with_fields([year, month, day, hour, minute, second]: [i64; 6], microsecond: 
     }
 }
 
-/// Whether a column can hold it; TIMESTAMPs (`zeros` false) only real days and the zero date.
+/// Whether a column can store it. TIMESTAMPs (`zeros` is false) store only real days and the zero date.
 pub(crate) fn is_stored(place: &DateTime, zeros: bool) -> bool {
     let real = place.microsecond < 1_000_000 && DateRules::ANY.accept(place);
     let zero = place.has_zero_in_date();
@@ -108,7 +108,7 @@ pub(crate) fn above(place: &DateTime, zeros: bool) -> Option<DateTime> {
     let mut microsecond = place.microsecond;
     if microsecond >= 1_000_000 {
         microsecond = 0;
-        // The next second, with what it carries.
+        // The next second, with carry.
         for (field, limit) in fields.iter_mut().zip(LIMITS).rev() {
             *field += 1;
             if *field <= limit {
@@ -116,7 +116,7 @@ pub(crate) fn above(place: &DateTime, zeros: bool) -> Option<DateTime> {
             }
             *field = 0;
         }
-        // Year 9999 was over.
+        // The carry leaves the year 9999.
         if fields == [0; 6] {
             return None;
         }

@@ -1,6 +1,6 @@
 //! Converts values of every type to dates and times, with MySQL's warnings.
 //!
-//! [`parse`] reads text. This file converts numbers and other temporal types, and chooses among them.
+//! [`parse`] reads text. This file converts numbers and other temporal types, and dispatches by type.
 //!
 //! Not here: fields, calendar and text output (`types::temporal`); functions over dates ([`crate::date`]).
 
@@ -148,8 +148,7 @@ pub(crate) fn split_number(number: &Datum<'_>) -> Option<(i64, i32)> {
     }
 }
 
-/// The same of a number that spells a moment: the mode may have it cut to microseconds, which it is rounded
-/// to otherwise.
+/// [`split_number`] for a point in time: it is rounded to microseconds, or truncated if the mode says so.
 pub(crate) fn split_moment(number: &Datum<'_>, ctx: &EvalContext) -> Option<(i64, i32)> {
     let (whole, nano) = split_number(number)?;
     match ctx.sql_mode.time_truncate_fractional {
@@ -158,7 +157,7 @@ pub(crate) fn split_moment(number: &Datum<'_>, ctx: &EvalContext) -> Option<(i64
     }
 }
 
-/// A point in time with `fsp` fractional digits, rounded, or cut where the mode wants that. `None` as
+/// A point in time with `fsp` fractional digits, rounded, or truncated if the mode says so. `None` as for
 /// [`DateTime::round`].
 pub(crate) fn fit(at: &DateTime, fsp: u8, ctx: &EvalContext) -> Option<DateTime> {
     match ctx.sql_mode.time_truncate_fractional {
@@ -239,12 +238,12 @@ pub(crate) fn number_to_datetime(number: i64, nanoseconds: i32, rules: DateRules
     })
 }
 
-/// Whether a number can only be a day: `YYMMDD` or `YYYYMMDD`.
+/// Whether a number can only be a date without time: `YYMMDD` or `YYYYMMDD`.
 pub(crate) fn is_date_number(number: i64) -> bool {
     (101..=99_991_231).contains(&number)
 }
 
-/// An integer's literal as the packed point in time (a day for DATE) it spells, for a comparison with a
+/// The packed point in time (a day for DATE) that an integer literal stands for, for a comparison with a
 /// column of `ty`.
 pub(crate) fn datetime_of_number(value: &Value, ty: &SqlType) -> Option<u64> {
     let number = value.as_i64()?;
@@ -252,7 +251,7 @@ pub(crate) fn datetime_of_number(value: &Value, ty: &SqlType) -> Option<u64> {
     (ty.kind != TypeKind::Date || found.time_of_day_us() == 0).then(|| found.pack())
 }
 
-/// The TIME that a text spells in full.
+/// The TIME in a text that consists of one.
 pub(crate) fn time_of_text(text: &[u8]) -> Option<ParsedTime> {
     parse::time(text).ok().filter(|p| !p.truncated)
 }
@@ -303,8 +302,8 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
     Ok(found)
 }
 
-/// `hhmmss` as a TIME, or the time of day of a larger number's point in time. With a fraction the largest
-/// TIME is beyond [`Time::MAX`].
+/// `hhmmss` as a TIME. A larger number is a point in time, of which the time of day is used. The largest TIME
+/// with a fraction is beyond [`Time::MAX`].
 pub(crate) fn number_to_time(number: i64, nanoseconds: i32) -> Option<i64> {
     const MAX: i64 = 8_385_959;
     if number > MAX {
@@ -333,7 +332,7 @@ pub(crate) fn has_date(number: i64) -> bool {
     number >= 10_000_000_000
 }
 
-/// A TIME's point in time today; hours beyond a day lead to other days.
+/// The point in time of a TIME today. Hours beyond a day lead to other days.
 pub(crate) fn time_to_datetime(us: i64, ctx: &EvalContext) -> Option<DateTime> {
     today(ctx)
         .add_days(us.div_euclid(MICROS_PER_DAY))?

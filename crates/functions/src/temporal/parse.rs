@@ -1,7 +1,7 @@
 //! Dates and times from text, as lenient as MySQL.
 //!
-//! Any punctuation separates fields, two-digit years are of 1970 to 2069, `20240131` and `240131` are dates,
-//! a trailing `+05:30` moves the time to UTC. Source: manual 9.1.3 "Date and Time Literals" and MySQL
+//! Any punctuation separates fields. Two-digit years are 1970 to 2069. `20240131` and `240131` are dates. A
+//! trailing `+05:30` is the time's offset from UTC. Source: manual 9.1.3 "Date and Time Literals" and MySQL
 //! 8.0.33's answers.
 
 use types::temporal::{DateTime, calendar};
@@ -13,18 +13,19 @@ pub(crate) struct DateRules {
     pub zero_in_date: bool,
     /// `0000-00-00` is accepted.
     pub zero_date: bool,
-    /// Days up to the 31st of any month are: to tell an impossible day from what is not a date at all.
+    /// Days up to the 31st of any month are accepted, to distinguish an impossible day from text that is not
+    /// a date.
     pub any_day: bool,
 }
 
 impl DateRules {
-    /// Everything that can be stored.
+    /// All dates that can be stored.
     pub const ANY: Self = Self {
         zero_in_date: true,
         zero_date: true,
         any_day: false,
     };
-    /// And what cannot, because its month has no such day.
+    /// Also dates that cannot be stored because their month does not have the day.
     pub const IMPOSSIBLE: Self = Self {
         any_day: true,
         ..Self::ANY
@@ -36,7 +37,7 @@ impl DateRules {
         any_day: false,
     };
 
-    /// What `@@sql_mode` accepts as a value.
+    /// The dates that `@@sql_mode` accepts.
     pub fn of_mode(mode: &types::SqlMode) -> Self {
         Self {
             zero_in_date: !mode.no_zero_in_date,
@@ -45,7 +46,7 @@ impl DateRules {
         }
     }
 
-    /// With the days that the mode allows.
+    /// These rules, with the days that the mode allows.
     pub fn under(self, mode: &types::SqlMode) -> Self {
         Self {
             any_day: self.any_day || mode.allow_invalid_dates,
@@ -62,7 +63,7 @@ impl DateRules {
         }
     }
 
-    /// The same for a value that is stored: its day has been checked.
+    /// These rules for a stored value, whose day was checked before.
     pub fn of_stored(self) -> Self {
         Self {
             any_day: true,
@@ -70,7 +71,7 @@ impl DateRules {
         }
     }
 
-    /// The same for a value that is not text: what the mode says of the zero date holds for texts only.
+    /// These rules for a value that is not text: the mode forbids the zero date only in texts.
     pub fn of_values(self) -> Self {
         Self {
             zero_date: self.zero_date || self.zero_in_date,
@@ -78,7 +79,7 @@ impl DateRules {
         }
     }
 
-    /// Whether a date is real or of the accepted exceptions.
+    /// Whether a date is real or one of the accepted exceptions.
     pub fn accept(&self, date: &DateTime) -> bool {
         if date.year == 0 && date.month == 0 && date.day == 0 && date.time_of_day_us() == 0 {
             return self.zero_date;
@@ -96,15 +97,15 @@ impl DateRules {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ParsedDateTime {
     pub value: DateTime,
-    /// The seventh fractional digit says to round the microseconds up.
+    /// The microseconds must be rounded up because of the seventh fractional digit.
     pub round_up: bool,
     /// Digits of the fraction, up to 6.
     pub fraction_digits: u8,
     /// Hours were given.
     pub has_time: bool,
-    /// Something that is not part of it followed.
+    /// Text that is not part of it follows.
     pub truncated: bool,
-    /// Seconds east of UTC, if the text says so.
+    /// The offset in seconds east of UTC, if the text has one.
     pub displacement: Option<i32>,
     /// A separator other than the standard's.
     pub delimiter: Option<OddDelimiter>,
@@ -115,7 +116,7 @@ pub(crate) struct ParsedDateTime {
 pub(crate) struct OddDelimiter {
     pub found: char,
     pub position: usize,
-    /// What was expected there; `None`: nothing.
+    /// The separator expected there; `None` if none is expected.
     pub expected: Option<char>,
 }
 
@@ -131,13 +132,13 @@ struct Fields {
     all_digits: bool,
 }
 
-/// Reads a date or a point in time. `None` if it is none, or none that `rules` accept.
+/// Reads a date or a point in time. `None` if the text is neither, or if `rules` do not accept it.
 pub(crate) fn datetime(text: &[u8], rules: DateRules) -> Option<ParsedDateTime> {
     parse(text, rules, false)
 }
 
-/// The same for TIME, which takes a point in time only if a space divides it, or nothing but a `T` is between
-/// its digits: `2024-02-29T12:34:56` is the TIME that it begins with, 00:20:24.
+/// Reads a point in time for a TIME. It must have a space, or only a `T` between its digits.
+/// `2024-02-29T12:34:56` has more, so its beginning is read as the TIME 00:20:24.
 fn full_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     parse(text, DateRules::ANY, true)
 }
@@ -187,7 +188,7 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
         at += digits_at(text, at);
     }
     let mut displacement = displacement;
-    // After a seventh digit the sign has not been met yet.
+    // If there was a seventh digit, the sign has not been read yet.
     if displacement.is_none() && fraction_digits == 6 && matches!(text.get(at), Some(b'+' | b'-')) {
         displacement = Some(text.get(at..).and_then(parse_displacement)?);
         at = text.len();
@@ -264,7 +265,7 @@ impl Scan<'_> {
             count: 0,
             all_digits,
         };
-        // Where the last field (and what belongs to it) ended.
+        // Where the last field ended, with everything that belongs to it.
         let mut end = self.at;
         let mut field = 0;
         while field < FIELDS && self.peek().is_some_and(|b| b.is_ascii_digit()) {
@@ -319,7 +320,7 @@ impl Scan<'_> {
         Some(fields)
     }
 
-    /// Reads a displacement, if a sign says that there is one. `None` if it is wrong.
+    /// Reads the offset from UTC, if a sign begins one. `None` if it is invalid.
     fn displacement(&mut self) -> Option<()> {
         if matches!(self.peek(), Some(b'+' | b'-')) {
             self.displacement = Some(self.text.get(self.at..).and_then(parse_displacement)?);
@@ -328,7 +329,7 @@ impl Scan<'_> {
         Some(())
     }
 
-    /// Skips what separates the field `done` from the next. Spaces may only follow a date.
+    /// Skips the separators after the field `done`. Spaces may follow only a date.
     fn delimiters(&mut self, done: usize) -> Option<()> {
         let expected = match done {
             0 | 1 => '-',
@@ -361,7 +362,7 @@ impl Scan<'_> {
     }
 }
 
-/// `+hh:mm` or `-hh:mm` to the end, from -13:59 to +14:00; `-00:00` is none.
+/// `+hh:mm` or `-hh:mm` at the end, from -13:59 to +14:00. `-00:00` is invalid.
 fn parse_displacement(text: &[u8]) -> Option<i32> {
     let [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] = text else {
         return None;
@@ -383,18 +384,19 @@ pub(crate) struct ParsedTime {
     /// What the seventh fractional digit adds: 0, or a microsecond away from zero.
     pub rounding: i64,
     pub fraction_digits: u8,
-    /// Something that is not part of it followed.
+    /// Text that is not part of it follows.
     pub truncated: bool,
-    /// It was beyond 838:59:59.
+    /// It was beyond 838:59:59 and has been limited.
     pub clamped: bool,
-    /// It was a whole point in time.
+    /// The text was a whole point in time.
     pub date: Option<DateTime>,
-    /// A space before or after it.
+    /// A deprecated space before or after it.
     pub delimiter: Option<OddDelimiter>,
 }
 
 impl ParsedTime {
-    /// Rounded to microseconds, or cut as the mode wants it. May be a microsecond beyond the range of TIME.
+    /// Rounded to microseconds, or truncated if the mode says so. May be a microsecond beyond the range of
+    /// TIME.
     pub fn rounded(&self, mode: &types::SqlMode) -> i64 {
         match mode.time_truncate_fractional {
             true => self.us,
@@ -406,7 +408,7 @@ impl ParsedTime {
 /// Why a text is not a TIME. MySQL stores zero for each, and warns for the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoTime {
-    /// Nothing but a sign, an exponent, or a number beyond 32 bits.
+    /// Only a sign, an exponent, or a number beyond 32 bits.
     Unsaid,
     /// 60 minutes or seconds, or more.
     OutOfRange,
@@ -509,7 +511,7 @@ fn parse_time(text: &[u8], negative: bool) -> Result<ParsedTime, NoTime> {
     if at == 0 {
         return Err(NoTime::Unreadable);
     }
-    // Each is a number of 32 bits.
+    // Each part has at most 32 bits, so this cannot overflow.
     let hours = days * 24 + hours;
     let max = types::temporal::Time::MAX.0;
     let us =
@@ -670,7 +672,7 @@ mod tests {
         }
     }
 
-    /// As MySQL 8.0.33 stores them in a TIME: a zero, with and without a word about it.
+    /// As MySQL 8.0.33 stores them in a TIME: a zero, with or without a warning.
     #[test]
     fn what_is_wrong_with_a_time() {
         for (input, expected) in [

@@ -1,4 +1,4 @@
-//! GET_LOCK() and its family.
+//! GET_LOCK() and the other functions of user-level locks.
 
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ fn name_of(args: &[Datum<'_>]) -> Result<String> {
     Ok(name.to_lowercase())
 }
 
-/// 1, or 0 after the time-out. A negative time-out is none.
+/// Returns 1, or 0 after the time-out. A negative time-out means no limit.
 fn get_lock(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let name = name_of(args)?;
     let seconds = args.get(1).filter(|d| !d.is_null()).map_or(0, Datum::int);

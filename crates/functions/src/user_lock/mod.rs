@@ -1,5 +1,4 @@
-//! User-level locks, which applications name: the interface that the functions need. The session implements
-//! it.
+//! The interface of user-level locks, which applications name. The session implements it.
 //!
 //! Source: manual 12.15 "Locking Functions".
 
@@ -9,9 +8,9 @@ use std::time::Duration;
 
 use types::Result;
 
-/// The user-level locks as one session sees them. Names come in lower case.
+/// The user-level locks as one session sees them. Names are in lower case.
 pub trait UserLocks: Send + Sync {
-    /// Acquires a lock, again if the session has it already; `false` after the time-out.
+    /// Acquires a lock, once more if the session has it already. `false` after the time-out.
     ///
     /// # Errors
     /// 3058 if the wait would be a deadlock; the error of `check`, which is called from time to time.

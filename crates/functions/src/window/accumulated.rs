@@ -12,16 +12,16 @@ use crate::aggregate::{Accumulator, AggregateCall};
 use crate::datum::Datum;
 use crate::eval::output::append;
 
-/// Any aggregate, over the frames of one row after the other.
+/// Any aggregate over frames, row after row.
 pub(super) struct Accumulated<'c> {
     call: &'c AggregateCall,
     ty: &'c SqlType,
     pub args: Vec<ArrayRef>,
     frames: Rc<[Range<usize>]>,
     accumulator: Accumulator,
-    /// The rows that the accumulator has.
+    /// The rows that have been added to the accumulator.
     added: Range<usize>,
-    /// Their value, once there is one.
+    /// The value of these rows, once it is computed.
     value: Option<Value>,
 }
 
@@ -72,7 +72,7 @@ impl<'c> Accumulated<'c> {
         Ok(())
     }
 
-    /// Without the arguments.
+    /// The memory without the arguments.
     pub fn size_bytes(&self) -> usize {
         self.accumulator.size_bytes() + self.value.as_ref().map_or(0, Value::size_bytes)
     }

@@ -1,11 +1,11 @@
 //! Aggregates over the frames of a partition's rows.
 //!
-//! - COUNT, and SUM and AVG of exact numbers: from the sums of the rows before each row, which are computed
-//!   once. A frame's sum is the difference of two of them.
+//! - COUNT, and SUM and AVG of exact numbers: prefix sums are computed once, and the sum of a frame is the
+//!   difference of two of them.
 //! - MIN and MAX, if neither edge of the frames moves back: from a queue of the rows that may still be the
 //!   result.
-//! - All others: rows are added to an accumulator while the frame only grows, and it is computed again if it
-//!   does not. Sums of doubles are among them: with `windowing_use_high_precision`, MySQL's default,
+//! - All others: rows are added to an accumulator while the frame only grows; otherwise the frame is computed
+//!   again. This includes sums of doubles, because with `windowing_use_high_precision`, MySQL's default,
 //!   nothing is subtracted from them.
 //!
 //! All of them are linear in the number of rows for frames that grow; the first two for all frames. But the
@@ -85,7 +85,7 @@ fn difference(before: &[i64], frame: &Range<usize>) -> i64 {
     }
 }
 
-/// SUM and AVG of integers and DECIMALs. 65 digits take 216 bits, so that no sum of a partition leaves 256.
+/// SUM and AVG of integers and DECIMALs. 65 digits take 216 bits, so no sum of a partition exceeds 256 bits.
 fn sums(
     call: &AggregateCall,
     ty: &SqlType,
@@ -134,7 +134,7 @@ fn move_forward(frames: &[Range<usize>]) -> bool {
     })
 }
 
-/// MIN and MAX: of values that compare as equal, that of the frame's first row.
+/// MIN and MAX. Of values that compare as equal, the one of the frame's first row is returned.
 fn extremes<'c>(
     function: AggregateFunction,
     values: &ArrayRef,

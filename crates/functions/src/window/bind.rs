@@ -1,4 +1,4 @@
-//! From the names and typed arguments of window functions to typed calls.
+//! Turns names and typed arguments of window functions into typed calls.
 
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
@@ -11,9 +11,9 @@ use crate::bind::env::TypeEnv;
 use crate::context::EvalContext;
 use crate::eval::eval_value;
 
-/// Binds a window function by its lower-case name, if there is one of that name that is not an aggregate. The
-/// parser has checked the number of arguments. Error 1210 for a number of rows that is out of range; that of
-/// a parameter is checked when the call runs.
+/// Binds a window function by its name in lower case, if there is one that is not an aggregate. The parser
+/// has checked the number of arguments. Error 1210 for a number of rows that is out of range. A parameter is
+/// checked when the call runs.
 pub fn bind(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<WindowCall> {
     let mut args: Vec<Expr> = args.into_iter().map(read_members).collect();
     let function = WindowFunction::from_name(name)
@@ -50,7 +50,7 @@ pub fn bind(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<WindowCall> {
     })
 }
 
-/// Gives the value of LEAD or LAG and its default one type.
+/// Converts the value and the default of LEAD or LAG to one type.
 fn bind_default(args: &mut [Expr], name: &str, env: &TypeEnv) -> Result<(SqlType, bool)> {
     let [value, _, default] = args else {
         return Err(Error::internal("LEAD takes three arguments"));
@@ -62,7 +62,7 @@ fn bind_default(args: &mut [Expr], name: &str, env: &TypeEnv) -> Result<(SqlType
 }
 
 impl WindowCall {
-    /// An aggregate with OVER. Error 1235 for those that MySQL has not either.
+    /// An aggregate with OVER. Error 1235 for those that MySQL does not support either.
     pub fn of_aggregate(call: AggregateCall) -> Result<Self> {
         if call.distinct {
             return Err(not_yet("<window function>(DISTINCT ..)"));
@@ -152,11 +152,12 @@ impl WindowFunction {
     }
 }
 
-/// The longest text, in characters, that a VARCHAR of a temporary table holds.
+/// The longest text, in characters, that is a VARCHAR in a temporary table.
 const LONGEST_VARCHAR: u32 = 512;
 
-/// The type of a column of a temporary table for values of `ty`: MySQL computes windows into such a table,
-/// and clients see its types. Source: `create_tmp_field_from_item` and `Item::make_string_field` of MySQL.
+/// The type of a temporary table's column for values of `ty`. MySQL stores the results of windows in such a
+/// table, and clients see its types. Source: `create_tmp_field_from_item` and `Item::make_string_field` of
+/// MySQL.
 fn stored(ty: SqlType) -> SqlType {
     use TypeKind::{BigInt, Char, Int, Null, Text, TinyText, VarChar};
     let kind = match ty.kind {

@@ -1,5 +1,5 @@
-//! The values of a window function's call over the rows of one partition, some rows at a time: a value of
-//! each row may be as large as the partition.
+//! The values of a window function's call over one partition, computed some rows at a time, because each
+//! value may be as large as the partition.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::eval::eval_array;
 use crate::eval::output::finish_array;
 use crate::{EvalContext, Expr};
 
-/// The values of one call, which are made as they are asked for.
+/// The values of one call, computed on request.
 pub struct CallValues<'c> {
     call: &'c WindowCall,
     source: Source<'c>,
-    /// The arguments are columns of the partition, and no arrays of their own.
+    /// The arguments are columns of the partition and not separate arrays.
     shares_columns: bool,
 }
 
@@ -107,13 +107,14 @@ fn made<'c>(values: impl Array + 'static) -> Source<'c> {
     Source::Made(Arc::new(values))
 }
 
-/// The call's number of rows or of buckets, if it has one.
+/// The number of rows or buckets that the call names, if any.
 fn count(call: &WindowCall, ctx: &EvalContext) -> Result<Option<usize>> {
     let arg = call.function.row_count(&call.args);
     arg.map(|arg| call.function.count(arg, ctx)).transpose()
 }
 
-/// A number for each row, of the place of its peers among all groups of peers, and of the range of them.
+/// A number for each row, computed by `of` from the position of its group of peers and the range of these
+/// rows.
 fn numbers<'c>(partition: &Partition<'_>, of: impl Fn(usize, &Range<usize>) -> u64) -> Source<'c> {
     let groups = partition.peers.iter().enumerate();
     let numbers = groups.flat_map(|(group, peers)| peers.clone().map(move |_| (group, peers)));
@@ -131,7 +132,7 @@ fn fractions<'c>(partition: &Partition<'_>, rows: usize, of: impl Fn(&Range<usiz
     made(Float64Array::from_iter_values(fractions))
 }
 
-/// NTILE: buckets of as many rows, the first ones with one more if there is a remainder.
+/// NTILE: buckets of equal size. If there is a remainder, the first ones have one row more.
 fn buckets<'c>(rows: usize, count: usize) -> Source<'c> {
     let (size, larger) = (rows / count, rows % count);
     let in_larger = larger * (size + 1);

@@ -13,8 +13,8 @@ use crate::datum::Datum;
 use crate::eval::{eval_array, eval_value};
 use crate::{EvalContext, Expr};
 
-/// For each row of a partition its frame, a range of rows. `peers`: the ranges of rows that are equal under
-/// ORDER BY, in order; all rows are peers if there is none. `key`: the first key of ORDER BY, and whether it
+/// The frame of each row of a partition, as a range of rows. `peers`: the ranges of rows that are equal under
+/// ORDER BY, in order. Without ORDER BY all rows are peers. `key`: the first key of ORDER BY, and whether it
 /// is descending.
 pub fn frames(
     frame: &Frame,
@@ -84,7 +84,7 @@ pub(crate) fn wrong_frame() -> Error {
     )
 }
 
-/// Peers have the same frame, so that one search for each group of them is enough.
+/// Peers have the same frame, so one search per group is enough.
 fn edges_by_value(
     side: Side,
     bound: &FrameBound,
@@ -121,7 +121,7 @@ struct KeySearch {
     /// For each row, the value at the edge of its frame.
     edges: ArrayRef,
     edge_type: SqlType,
-    /// The rows whose key is not NULL: NULLs are all at one end.
+    /// The rows whose key is not NULL. All NULLs are at one end.
     non_null: Range<usize>,
 }
 
@@ -150,8 +150,8 @@ impl KeySearch {
         })
     }
 
-    /// The edge of the frame of a group of peers. The frame of NULLs is themselves. A value that cannot be
-    /// computed, a date beyond the year 9999, lies after all rows, as in MySQL.
+    /// The edge of the frame of a group of peers. The frame of NULLs consists of the NULLs. As in MySQL, a
+    /// value that cannot be computed (a date after the year 9999) is after all rows.
     fn edge(&self, group: &Range<usize>) -> Result<usize> {
         if !self.non_null.contains(&group.start) {
             return Ok(self.side.of(group));

@@ -1,4 +1,4 @@
-//! Window functions: which there are, and the values of one call over one partition.
+//! Window functions: their calls, and the values of one call over one partition.
 //!
 //! - [`bind()`], [`WindowCall::of_aggregate`]: calls of functions and of aggregates, bound.
 //! - [`frames()`]: the frame of each row of a partition, computed once for all calls of a window.
@@ -57,7 +57,7 @@ pub enum WindowFunction {
     Aggregate(Box<AggregateCall>),
 }
 
-/// The rows of a partition that a call is about, relative to the current row.
+/// The rows of a partition that a call uses, relative to the current row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     pub unit: FrameUnit,
@@ -71,11 +71,10 @@ pub enum FrameUnit {
     Range,
 }
 
-/// With ROWS, the expression is a non-negative integer without columns: a number of rows. With RANGE, it is
-/// the value at the frame's edge, over the columns of the window's input and of the type of the only sort key:
-/// the current row's key less or plus the offset, so that rows are compared with it; under DESC, rows that
-/// precede have greater keys. Error 3586 if the offset is negative or NULL (checked by the binder for
-/// constants).
+/// With ROWS, the expression is a number of rows: a non-negative integer without columns. With RANGE, it is
+/// the value at the edge of the frame, with which keys are compared: the current row's key minus or plus the
+/// offset, over the columns of the window's input and in the type of the only sort key. Under DESC, preceding
+/// rows have greater keys. Error 3586 if the offset is negative or NULL (the binder checks constants).
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameBound {
     UnboundedPreceding,
@@ -110,7 +109,7 @@ impl Frame {
         end: FrameBound::UnboundedFollowing,
     };
 
-    /// What a window with ORDER BY has where no frame is written.
+    /// The default frame of a window with ORDER BY.
     pub const TO_CURRENT: Self = Self {
         unit: FrameUnit::Range,
         start: FrameBound::UnboundedPreceding,

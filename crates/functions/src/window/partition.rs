@@ -9,7 +9,7 @@ use arrow::record_batch::RecordBatch;
 #[derive(Debug, Clone)]
 pub struct Partition<'a> {
     pub rows: &'a RecordBatch,
-    /// The ranges of rows that are equal under ORDER BY, in order; all rows are peers if there is none.
+    /// The ranges of rows that are equal under ORDER BY, in order. Without ORDER BY all rows are peers.
     pub peers: &'a [Range<usize>],
     /// The frame of each row, from [`super::frames()`].
     pub frames: Rc<[Range<usize>]>,

@@ -200,7 +200,7 @@ fn frames_by_rows() {
 fn running_and_whole() {
     assert_eq!(run(&aggregate("sum", i()), &Frame::TO_CURRENT), "NULL 1 5 5 12");
     assert_eq!(run(&aggregate("sum", i()), &Frame::WHOLE), "12 12 12 12 12");
-    // What a window computes has the digits that its type shows, and no more.
+    // The result of a window has only the digits that its type shows.
     let avg = aggregate("avg", i());
     assert_eq!(avg.ty, SqlType::decimal(14, 4));
     assert_eq!(run(&avg, &Frame::TO_CURRENT), "NULL 1.0000 1.6667 1.6667 3.0000");

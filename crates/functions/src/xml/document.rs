@@ -35,7 +35,7 @@ enum Lexeme {
 }
 
 impl Lexeme {
-    /// As messages name it.
+    /// Its name in messages.
     fn name(self) -> String {
         match self {
             Self::End => "END-OF-INPUT".into(),
@@ -50,7 +50,7 @@ impl Lexeme {
 }
 
 impl<'a> Document<'a> {
-    /// The nodes of a text, or why and where it is not well formed.
+    /// Parses a text. The error says why and where it is not well formed.
     pub fn parse(source: &'a str) -> Result<Self, String> {
         let root = Node {
             kind: NodeKind::Element,
@@ -82,18 +82,18 @@ impl<'a> Document<'a> {
         self.nodes.get(node).map_or(0..0, |node| node.range.clone())
     }
 
-    /// All nodes below one, by position: they follow it.
+    /// All nodes below one, with their positions. They directly follow it.
     pub fn below(&self, ancestor: usize) -> impl Iterator<Item = (usize, &Node<'a>)> {
         let behind = self.nodes.iter().enumerate().skip(ancestor + 1);
         behind.take_while(move |(_, node)| node.parent >= ancestor)
     }
 
-    /// The nodes right below, by position.
+    /// The child nodes, with their positions.
     pub fn children(&self, parent: usize) -> impl Iterator<Item = (usize, &Node<'a>)> {
         self.below(parent).filter(move |(_, node)| node.parent == parent)
     }
 
-    /// The texts that a node has itself.
+    /// The texts that are direct children of a node.
     pub fn texts(&self, node: usize) -> impl Iterator<Item = &'a str> {
         let own = self.nodes.get(node).filter(|node| node.kind == NodeKind::Text);
         let below = self
@@ -108,7 +108,7 @@ impl<'a> Document<'a> {
 struct Parser<'a> {
     document: Document<'a>,
     at: usize,
-    /// The elements around the cursor.
+    /// The open elements at the cursor.
     open: Vec<usize>,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Attributes with or without a value. Returns what follows them.
+    /// Reads attributes with or without a value. Returns the lexeme after them.
     fn attributes(&mut self, is_declaration: bool) -> Parsed<Lexeme> {
         let (mut lexeme, mut name) = self.lexeme();
         loop {
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Ends the innermost element. Of the end tag's name, MySQL compares only the length.
+    /// Ends the innermost element. MySQL compares only the length of the end tag's name.
     fn leave(&mut self, name: Option<Range<usize>>) -> Parsed<()> {
         let name = name.map(|range| self.document.source.get(range).unwrap_or_default());
         let end = match self.rest().starts_with('>') {

@@ -15,7 +15,7 @@ pub(super) enum XPathValue {
     Truth(bool),
 }
 
-/// A node that a step has found, and its place among those that were found from the same node.
+/// A node that a step has found, and its position among those found from the same node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundNode {
     pub index: usize,
@@ -203,7 +203,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// Of nodes: whether the comparison holds for the text of one of them.
+    /// For nodes: whether the comparison is true for the text of one of them.
     fn compare(&self, operator: Operator, left: &XPathValue, right: &XPathValue) -> bool {
         let each = |nodes: &[FoundNode]| -> Vec<XPathValue> {
             let texts = nodes.iter().flat_map(|node| self.document.texts(node.index));

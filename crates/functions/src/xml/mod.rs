@@ -1,6 +1,6 @@
 //! EXTRACTVALUE and UPDATEXML.
 //!
-//! - [`document`]: the nodes of a document, as MySQL's parser finds them: it checks less than XML asks for.
+//! - [`document`]: the nodes of a document, as MySQL's parser finds them. It checks less than XML requires.
 //! - [`parse`]: XPath 1.0, as much of it as MySQL has.
 //! - [`evaluate`]: the value of an expression over a document.
 //!
@@ -50,7 +50,7 @@ fn extract_value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     })
 }
 
-/// The document with one node replaced; the document as it is if the path finds none or several.
+/// The document with one node replaced. It is unchanged if the path finds no node or several.
 fn update_xml(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some((document, value)) = evaluated(call, args)? else {
         return Ok(Value::Null);
@@ -71,7 +71,7 @@ fn update_xml(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::String(format!("{before}{replacement}{behind}")))
 }
 
-/// The value of the path over the document; `None`, and warning 1525, if that is not well formed.
+/// The value of the path over the document. `None` and warning 1525 if the document is not well formed.
 fn evaluated<'a>(call: &Call<'_>, args: &[Datum<'a>]) -> Result<Option<(Document<'a>, XPathValue)>> {
     let [Datum::String(source), Datum::String(path), ..] = args else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! XPath expressions as trees. Source: XPath 1.0, with the functions and axes that MySQL has.
+//! Parses XPath expressions. Source: XPath 1.0, with the functions and axes that MySQL has.
 
 use types::{Error, Result, errno};
 
@@ -86,7 +86,7 @@ pub(super) enum Function {
     StringLength,
 }
 
-/// Names, and how many arguments there are.
+/// Names, functions, and the fewest and most arguments.
 const FUNCTIONS: &[(&str, Function, usize, usize)] = &[
     ("not", Function::Not, 1, 1),
     ("sum", Function::Sum, 1, 1),
@@ -117,7 +117,7 @@ const AXES: &[(&str, Axis)] = &[
     ("self", Axis::Unchanged),
 ];
 
-/// Operators by precedence, the loosest first. Longer ones come before those that they begin with.
+/// Operators by precedence, the loosest first. An operator comes before those that are a prefix of it.
 const LEVELS: &[&[(&str, Operator)]] = &[
     &[("or", Operator::Or)],
     &[("and", Operator::And)],
@@ -139,7 +139,7 @@ const LEVELS: &[&[(&str, Operator)]] = &[
 /// How deep expressions may be nested.
 const MAX_DEPTH: usize = 200;
 
-/// Reads an expression. Error 1105 with what is left from the token that does not fit.
+/// Reads an expression. Error 1105 has the text from the first unexpected token on.
 pub(super) fn parse(text: &str) -> Result<XPath> {
     let mut parser = Parser {
         text,
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         self.at += self.rest().len() - self.rest().trim_ascii_start().len();
     }
 
-    /// Takes a sign, or a whole word.
+    /// Takes a given sign or whole word.
     fn eat(&mut self, token: &str) -> bool {
         self.spaces();
         let Some(behind) = self.rest().strip_prefix(token) else {
@@ -344,7 +344,7 @@ impl<'a> Parser<'a> {
         } else {
             let name = self.name()?;
             match name {
-                // To MySQL these are the elements themselves: a node's value is its texts.
+                // In MySQL these mean the elements themselves, because the value of a node is its texts.
                 "text" | "node" if self.eat("(") => {
                     if !self.eat(")") {
                         return None;
@@ -371,7 +371,7 @@ impl<'a> Parser<'a> {
         Some(step)
     }
 
-    /// An expression that is not a step; the outer `None` is an error.
+    /// An expression that is not a step. The outer `None` is an error.
     fn primary(&mut self) -> Option<Option<XPath>> {
         self.spaces();
         let start = self.at;

@@ -18,7 +18,7 @@ pub fn is_current_user((user, host): (&str, &str)) -> bool {
     user.is_empty() && host == OF_CURRENT_USER
 }
 
-/// What CREATE USER and its like say.
+/// Statements about users and roles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UserStatement {
     Create {
@@ -35,7 +35,7 @@ pub enum UserStatement {
     },
     /// From, to.
     Rename(Vec<(AccountName, AccountName)>),
-    /// Names of the account are empty: the client's own.
+    /// If both names of the account are empty, it is the client's own.
     SetPassword(Box<UserSpec>),
     CreateRole {
         roles: Vec<AccountName>,
@@ -63,7 +63,7 @@ pub enum UserStatement {
     },
 }
 
-/// Which of an account's roles.
+/// A choice among an account's roles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Roles {
     Default,
@@ -97,7 +97,7 @@ pub struct UserSpec {
 pub enum SecondPassword {
     #[default]
     Keep,
-    /// RETAIN CURRENT PASSWORD: what was the password is the second one.
+    /// RETAIN CURRENT PASSWORD: the present password becomes the second one.
     Retain,
     /// DISCARD OLD PASSWORD.
     Discard,
@@ -117,8 +117,8 @@ pub enum TlsRequirement {
     },
 }
 
-/// The options after the accounts of CREATE USER and ALTER USER; `None` is what the statement does not say, and an
-/// inner `None` is DEFAULT (manual 13.7.1.3).
+/// The options after the accounts of CREATE USER and ALTER USER (manual 13.7.1.3). `None`: the statement does
+/// not have the option. An inner `None`: DEFAULT.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountOptions {
     /// REQUIRE.
@@ -127,7 +127,7 @@ pub struct AccountOptions {
     pub max_updates: Option<u32>,
     pub max_connections: Option<u32>,
     pub max_user_connections: Option<u32>,
-    /// PASSWORD EXPIRE: at once.
+    /// PASSWORD EXPIRE without more: the password expires at once.
     pub expires_now: bool,
     /// PASSWORD EXPIRE DEFAULT, NEVER (0) or INTERVAL n DAY.
     pub password_days: Option<Option<u16>>,
@@ -142,7 +142,7 @@ pub struct AccountOptions {
     pub attribute: Option<String>,
 }
 
-/// `GRANT privileges ON target TO users`, and the same of REVOKE.
+/// `GRANT privileges ON target TO users`. REVOKE has the same parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     pub privileges: GrantedPrivileges,
@@ -171,7 +171,7 @@ pub enum GrantedPrivileges {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedPrivilege {
-    /// In upper case, one space between words. USAGE is one that gives nothing.
+    /// In upper case, one space between words. USAGE counts as a privilege and gives nothing.
     pub name: String,
     /// Empty for all columns.
     pub columns: Vec<String>,

@@ -18,7 +18,7 @@ macro_rules! commands {
         impl SqlCommand {
             pub const ALL: &[SqlCommand] = &[$(SqlCommand::$kind,)*];
 
-            /// Without `Com_`.
+            /// The counter's name without `Com_`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -133,8 +133,8 @@ commands! {
 }
 
 impl Statement {
-    /// Its kind; `None` for a text that is not a statement. Each kind of statement is an entry here, and
-    /// needs one in `tests/sql/accounts`, which says what privileges it needs.
+    /// The kind of the statement; `None` for a text that is not a statement. A new kind is an entry here, and
+    /// needs a script in `tests/sql/accounts` that shows what privileges it needs.
     pub fn command(&self) -> Option<SqlCommand> {
         Some(match self {
             Self::Query(_) => SqlCommand::Select,

@@ -26,7 +26,7 @@ pub struct CreateSelect {
     pub duplicates: DuplicateRows,
 }
 
-/// What becomes of rows that have a unique key of an earlier row.
+/// What happens to a row whose unique key an earlier row has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DuplicateRows {
     Refused,
@@ -36,7 +36,7 @@ pub enum DuplicateRows {
     Replacing,
 }
 
-// There are few of them, and nearly all are columns.
+// The size of the largest variant does not matter: there are few elements, and nearly all are columns.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub enum TableElement {
@@ -109,7 +109,7 @@ pub struct DataType {
     pub unsigned: bool,
     pub zerofill: bool,
     pub charset: Option<String>,
-    /// The character set is there because the type is NCHAR or one of its like.
+    /// The character set follows from the type: NCHAR or a synonym.
     pub national: bool,
     pub collation: Option<String>,
     /// `BINARY` after a character type: the character set's binary collation.
@@ -126,7 +126,7 @@ pub enum Member {
     Bytes(Vec<u8>),
 }
 
-/// Types by what they are, their synonyms resolved.
+/// Types, with their synonyms resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypeName {
     TinyInt,
@@ -193,7 +193,7 @@ pub enum IndexKind {
 #[derive(Debug, Clone)]
 pub struct IndexPart {
     pub column: String,
-    /// `(expression)` in the place of a column, which then has no name.
+    /// `(expression)` instead of a column, whose name is then empty.
     pub expression: Option<Expr>,
     pub prefix: Option<u32>,
     pub descending: bool,
@@ -201,8 +201,8 @@ pub struct IndexPart {
     pub ordered: bool,
 }
 
-/// `[CONSTRAINT [name]] FOREIGN KEY [index] (columns) REFERENCES parent (columns) ...`. MATCH is read and has no
-/// meaning, as in InnoDB.
+/// `[CONSTRAINT [name]] FOREIGN KEY [index] (columns) REFERENCES parent (columns) ...`. As in InnoDB, MATCH
+/// is parsed and has no effect.
 #[derive(Debug, Clone)]
 pub struct ForeignKeyDefinition {
     pub name: Option<String>,
@@ -225,7 +225,7 @@ pub enum ReferenceAction {
     SetDefault,
 }
 
-/// What is not here was read and has no meaning for StemDB (ROW_FORMAT and its like).
+/// Options that are missing here are parsed and have no effect in StemDB (ROW_FORMAT, for example).
 #[derive(Debug, Clone, Default)]
 pub struct TableOptions {
     pub engine: Option<String>,
@@ -236,9 +236,9 @@ pub struct TableOptions {
     pub comment: Option<String>,
     pub charset: Option<String>,
     pub collation: Option<String>,
-    /// Names, in capital letters, and values of options that mean nothing here.
+    /// Options without an effect that SHOW CREATE TABLE shows: names in capital letters, and values.
     pub shown: Vec<(String, String)>,
-    /// `DATA DIRECTORY` and `INDEX DIRECTORY`, whose values mean nothing here.
+    /// Which of `DATA DIRECTORY` and `INDEX DIRECTORY` are given. Their values have no effect.
     pub directories: Vec<&'static str>,
     pub tablespace: Option<String>,
     /// In bytes.
@@ -290,7 +290,7 @@ pub enum AlterItem {
     Keys,
     /// `FORCE`
     Force,
-    /// `ORDER BY`, whose columns mean nothing where there is a primary key.
+    /// `ORDER BY`. Its columns have no effect if the table has a primary key.
     OrderBy,
     /// `CONVERT TO CHARACTER SET`.
     ConvertTo(DatabaseOptions),
@@ -304,7 +304,7 @@ pub enum AlterItem {
 pub struct AlterOptions {
     pub algorithm: AlterAlgorithm,
     pub lock: AlterLock,
-    /// WITH or WITHOUT VALIDATION, which means the same here.
+    /// WITH or WITHOUT VALIDATION is given. Both mean the same here.
     pub validation: bool,
     /// The statement is CREATE INDEX or DROP INDEX, which need another privilege than ALTER TABLE.
     pub is_index_statement: bool,
@@ -328,7 +328,7 @@ pub enum AlterLock {
     Exclusive,
 }
 
-/// Objects of a database that are no stored tables.
+/// Objects of a database other than tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     View,

@@ -1,4 +1,4 @@
-//! What a kind of statement does to the open transaction before it runs, whether or not it succeeds.
+//! How a statement affects the open transaction before it runs, whether or not it then succeeds.
 
 use super::{Maintenance, Query, QueryBody, Statement, TableRef, UserStatement};
 
@@ -9,20 +9,20 @@ impl Statement {
         match self {
             Self::TableMaintenance { action, .. } => *action != Maintenance::AdminCheck,
             Self::LockTables(_) | Self::Flush(_) | Self::Histograms { .. } => true,
-            // SET ROLE is about the session alone.
+            // SET ROLE changes the session only.
             Self::User(statement) => !matches!(statement, UserStatement::SetRole(_)),
-            // Temporary tables are not part of the schema that others see.
+            // Other sessions do not see temporary tables.
             other => other.defines() && !other.is_temporary(),
         }
     }
 
-    /// Whether a READ ONLY transaction refuses the statement (1792), whatever it names. LOCK TABLES depends
-    /// on its locks.
+    /// Whether a READ ONLY transaction refuses the statement (1792), whatever tables it names. For LOCK
+    /// TABLES this depends on the locks.
     pub fn needs_read_write(&self) -> bool {
         match self {
             Self::Insert(_) | Self::Update(_) | Self::Delete(_) | Self::LoadData(_) => true,
             Self::Query(query) => locks_exclusively(query),
-            // EXPLAIN of a locking read reads the table's definition only.
+            // EXPLAIN of a locking read locks nothing.
             Self::Explain { statement, .. } => {
                 matches!(**statement, Self::Insert(_) | Self::Update(_) | Self::Delete(_))
             }
@@ -34,7 +34,7 @@ impl Statement {
         }
     }
 
-    /// Whether it is a definition that says TEMPORARY.
+    /// Whether it is CREATE or DROP with the word TEMPORARY.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::CreateTable(create) => create.temporary,
@@ -81,7 +81,7 @@ fn reads_table(query: &Query) -> bool {
     }
 }
 
-/// Whether FROM names a table, other than within a derived table.
+/// Whether FROM names a table outside of derived tables.
 fn names_table(table: &TableRef) -> bool {
     match table {
         TableRef::Table(_) => true,

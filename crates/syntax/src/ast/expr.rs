@@ -19,7 +19,7 @@ pub struct OrderItem {
     pub descending: bool,
 }
 
-/// An expression. Long chains of AND and OR are flat lists, so that ten thousand of them need no deep
+/// An expression. A chain of AND or of OR is a flat list, so that ten thousand conditions need no deep
 /// recursion.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
@@ -28,14 +28,14 @@ pub enum Expr {
     Bool(bool),
     Number(NumberText),
     Text(String),
-    /// A word of the language among a function's arguments: a unit, a character set. In lower case where case
-    /// does not matter.
+    /// A keyword among a function's arguments: a unit, a character set. In lower case if case does not
+    /// matter.
     Keyword(String),
-    /// Bytes to be read in a character set.
+    /// Bytes that are text in a given character set.
     Introduced {
         charset: Introducer,
         bytes: Vec<u8>,
-        /// Written as text, and not as `x'41'`, whose bytes have to be text.
+        /// Written as text. The bytes of `x'41'` must be valid text, too.
         quoted: bool,
     },
     /// `x'41'`, `0x41`, `b'1'`.
@@ -45,7 +45,7 @@ pub enum Expr {
         kind: TemporalKind,
         text: String,
     },
-    /// `?`, by its position among the statement's.
+    /// `?`, by its number among the statement's parameters.
     Parameter(usize),
     Column(ColumnName),
     /// `@@x`, `@@session.x`, `@@global.x`.
@@ -120,12 +120,12 @@ pub enum Expr {
     /// `ROW(a, b)` and `(a, b)`.
     Row(Vec<Expr>),
     /// A function by its name, as written. Special syntax (`EXTRACT(unit FROM x)`, `x + INTERVAL n unit`,
-    /// `TRIM(LEADING ...)`) has become plain arguments, in the way `functions::bind::call` wants them.
+    /// `TRIM(LEADING ...)`) has been changed to plain arguments, as `functions::bind::call` expects them.
     Function {
         name: String,
         args: Vec<Expr>,
     },
-    /// COUNT, SUM and their like by lower-case name; `COUNT(*)` has no argument.
+    /// An aggregate such as COUNT or SUM, by its name in lower case. `COUNT(*)` has no argument.
     Aggregate {
         name: &'static str,
         distinct: bool,
@@ -141,7 +141,7 @@ pub enum Expr {
     Default(Option<ColumnName>),
     /// `VALUES(column)` of ON DUPLICATE KEY UPDATE.
     Values(ColumnName),
-    /// `(SELECT ...)` in the place of a value or a row.
+    /// `(SELECT ...)` as a value or a row.
     Subquery(Box<Query>),
     /// `EXISTS (SELECT ...)`
     Exists(Box<Query>),
@@ -165,7 +165,7 @@ pub enum Expr {
     },
 }
 
-/// A number as written; which of MySQL's types it has depends on its form.
+/// A number as written. Its form decides which of MySQL's types it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NumberText {
     Integer(String),
@@ -269,14 +269,14 @@ pub enum TruthTest {
     Unknown,
 }
 
-/// How the character set of a literal's bytes is given.
+/// Where the character set of a literal's bytes comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Introducer {
     /// `_charset`, without the underscore.
     Named(String),
     /// `N'text'`
     National,
-    /// None: the client's character set, in which not all of the bytes are valid.
+    /// No introducer: the client's character set. Some of the bytes are invalid in it.
     Client,
 }
 
@@ -310,7 +310,8 @@ pub enum CastType {
 }
 
 impl Expr {
-    /// Calls `visit` with each direct part of the expression; queries and windows in it are not entered.
+    /// Calls `visit` with each direct part of the expression. Parts of subqueries and of windows are not
+    /// visited.
     pub fn children(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
             Self::Unary { operand, .. }
@@ -411,7 +412,7 @@ impl Expr {
 }
 
 impl Expr {
-    /// Whether it is a value that is written out, without a sign.
+    /// Whether it is a literal without a sign.
     pub fn is_literal(&self) -> bool {
         matches!(
             self,

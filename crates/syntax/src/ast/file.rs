@@ -10,20 +10,20 @@ pub struct LoadData {
     pub file: String,
     pub duplicates: LoadDuplicates,
     pub table: ObjectName,
-    /// `PARTITION (name, ...)`; empty: all.
+    /// `PARTITION (name, ...)`. Empty: all partitions.
     pub partitions: Vec<String>,
-    /// `None`: the default database's.
+    /// `None`: that of the default database.
     pub charset: Option<String>,
     pub format: FileFormat,
     pub ignored_lines: u64,
-    /// Where the fields go, in order. Empty: to all columns.
+    /// Where the fields of a line go, in order. Empty: to all columns.
     pub fields: Vec<LoadField>,
     pub assignments: Vec<Assignment>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadDuplicates {
-    /// An error; with LOCAL, the row is left out.
+    /// The row is an error. With LOCAL, it is left out.
     Unspecified,
     Ignore,
     Replace,
@@ -54,6 +54,6 @@ pub struct IntoFile {
     pub file: String,
     /// `None`: DUMPFILE, the values of one row and nothing else.
     pub format: Option<FileFormat>,
-    /// `None`: each value in its own.
+    /// `None`: each value keeps its own.
     pub charset: Option<String>,
 }

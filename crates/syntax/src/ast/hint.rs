@@ -5,7 +5,8 @@
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Hints {
     pub list: Vec<Hint>,
-    /// Where the comment is no list of hints from: the text of warning 1064. What comes before counts.
+    /// If a part of the comment is not a list of hints: the text of warning 1064. The hints before that part
+    /// are used.
     pub error: Option<String>,
 }
 
@@ -26,7 +27,7 @@ pub enum Hint {
         block: Option<String>,
         tables: Vec<HintTable>,
     },
-    /// `INDEX([@block] table[@block] [index, ...])` and its like.
+    /// `INDEX([@block] table[@block] [index, ...])` and similar hints.
     Index {
         name: &'static str,
         use_of: IndexUse,
@@ -34,13 +35,13 @@ pub enum Hint {
         table: HintTable,
         indexes: Vec<String>,
     },
-    /// About the way to run a subquery: `SEMIJOIN([@block] [FIRSTMATCH, ...])`, `NO_SEMIJOIN`, `SUBQUERY`.
+    /// How to run a subquery: `SEMIJOIN([@block] [FIRSTMATCH, ...])`, `NO_SEMIJOIN`, `SUBQUERY`.
     Subquery {
         name: &'static str,
         block: Option<String>,
         strategies: Vec<&'static str>,
     },
-    /// About a way to run a query: `BKA(t)`, `NO_MERGE(d)`, `HASH_JOIN(a, b)`.
+    /// How to run a query: `BKA(t)`, `NO_MERGE(d)`, `HASH_JOIN(a, b)`.
     Strategy {
         name: &'static str,
         block: Option<String>,
@@ -58,7 +59,7 @@ pub enum JoinOrderKind {
     Suffix,
 }
 
-/// What an index hint is about.
+/// The use of an index that a hint allows or forbids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexUse {
     All,

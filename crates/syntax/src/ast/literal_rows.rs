@@ -1,5 +1,6 @@
-//! Rows of nothing but literals, as in dumps, which have thousands in a statement. They are stored flat, and
-//! their texts in one buffer, so that no expression has to be made of each value, walked and dropped.
+//! Rows that consist of literals only. Dumps have thousands of them in a statement. They are stored flat,
+//! with their texts in one buffer, so that no expression has to be created, visited and dropped for each
+//! value.
 
 use super::{Expr, Introducer, NumberText, UnaryOp};
 
@@ -14,7 +15,7 @@ pub struct LiteralRows {
     is_ascii: bool,
 }
 
-/// Ranges are of `text`, or of `bytes`.
+/// A value. Its range is of `text` or of `bytes`.
 #[derive(Debug, Clone, Copy)]
 enum Cell {
     Null,
@@ -38,9 +39,9 @@ pub enum Literal<'a> {
     Text(&'a str),
     /// `_binary'...'`
     Binary(&'a [u8]),
-    /// `0x...`, which is a number where one is wanted.
+    /// `0x...`, which becomes a number in a numeric column.
     Hexadecimal(&'a [u8]),
-    /// A text with bytes, as the client has sent them, that are invalid in its character set.
+    /// A text as the client sent it, with bytes that are invalid in its character set.
     Raw(&'a [u8]),
 }
 
@@ -72,7 +73,7 @@ impl LiteralRows {
         self.is_ascii
     }
 
-    /// Rows from one on.
+    /// The rows from number `from` on.
     pub fn rows(&self, from: usize) -> impl Iterator<Item = impl Iterator<Item = Literal<'_>>> {
         let cells = self.cells.get(from * self.width..).unwrap_or_default();
         cells
@@ -95,7 +96,7 @@ impl LiteralRows {
         }
     }
 
-    /// The same as expressions, for a statement that does more with them than to store them.
+    /// The values as expressions, for a statement that does more than store them.
     pub fn to_expressions(&self) -> Vec<Vec<Option<Expr>>> {
         let row = |row: &[Cell]| {
             row.iter()
@@ -105,12 +106,12 @@ impl LiteralRows {
         self.cells.chunks_exact(self.width.max(1)).map(row).collect()
     }
 
-    /// Room for as many rows as a text may have, judged by the first.
+    /// Reserves memory for so many bytes of texts.
     pub(crate) fn reserve(&mut self, text_bytes: usize) {
         self.text.reserve(text_bytes);
     }
 
-    /// Ends the first row, or checks that another one is as long.
+    /// Ends a row. The first one sets the width; returns whether a later one has it.
     pub(crate) fn end_row(&mut self, cells_before: usize) -> bool {
         let width = self.cells.len() - cells_before;
         if self.width == 0 {

@@ -1,7 +1,7 @@
-//! Statements as the text has them: names unresolved, types of expressions unknown.
+//! Statements as they are written: names are not resolved, and types of expressions are not known.
 //!
-//! Nothing here refers to a table, a bound type or a command of the server: what a statement means is the
-//! planner's to say.
+//! Nothing here refers to a table, a bound type or a command of the server. The planner decides what a
+//! statement means.
 
 mod account;
 mod command;
@@ -110,12 +110,12 @@ pub enum Statement {
     DropTable {
         names: Vec<ObjectName>,
         if_exists: bool,
-        /// DROP TEMPORARY TABLE: permanent tables are not meant.
+        /// DROP TEMPORARY TABLE: permanent tables are not considered.
         temporary: bool,
     },
     /// CREATE VIEW and ALTER VIEW.
     CreateView(Box<CreateView>),
-    /// DROP of anything that is neither a database nor a stored table nor an account.
+    /// DROP of anything except databases, tables and accounts.
     DropObject {
         kind: ObjectKind,
         names: Vec<ObjectName>,
@@ -146,18 +146,18 @@ pub enum Statement {
     AdminCancelDdlJobs {
         jobs: Vec<u64>,
     },
-    /// `quick`: only what is at hand without reading rows.
+    /// `quick`: only checksums that are known without reading rows.
     ChecksumTable {
         tables: Vec<ObjectName>,
         quick: bool,
     },
-    /// ADMIN CHECK TABLE, CHECK TABLE, ANALYZE TABLE and their like.
+    /// ADMIN CHECK TABLE, CHECK TABLE, ANALYZE TABLE, OPTIMIZE TABLE and REPAIR TABLE.
     TableMaintenance {
         action: Maintenance,
         tables: Vec<ObjectName>,
     },
-    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: of those that are made; `None`: they are
-    /// dropped.
+    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: how many buckets the histograms get. `None`:
+    /// DROP.
     Histograms {
         tables: Vec<ObjectName>,
         columns: Vec<String>,
@@ -187,6 +187,6 @@ pub enum Statement {
     Do(Vec<Expr>),
     /// Nothing to do: a comment alone, or a statement without any effect.
     Empty,
-    /// Not a statement: the text that was to be one of several is wrong.
+    /// A text that should be one of several statements and cannot be parsed.
     Invalid(types::Error),
 }

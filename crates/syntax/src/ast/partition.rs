@@ -20,7 +20,7 @@ pub struct Subpartitioning {
     pub count: Option<u64>,
 }
 
-/// What decides in which partition a row is.
+/// What decides to which partition a row belongs.
 #[derive(Debug, Clone)]
 pub enum PartitionBy {
     Range(Expr),
@@ -31,7 +31,7 @@ pub enum PartitionBy {
         linear: bool,
         expr: Expr,
     },
-    /// Without columns: those of the primary key.
+    /// No columns: those of the primary key.
     Key {
         linear: bool,
         /// `ALGORITHM = 1`: the hash of MySQL 5.1.
@@ -61,7 +61,7 @@ pub enum PartitionValues {
     /// `VALUES LESS THAN MAXVALUE`, without parentheses.
     LessThanMaxvalue,
     LessThan(Vec<PartitionBound>),
-    /// `VALUES IN (1, 2)`: each value is a list of one; `tuples`: each was in parentheses.
+    /// `VALUES IN (1, 2)`: each value is a list of one. `tuples`: each list was in parentheses.
     In {
         values: Vec<Vec<PartitionBound>>,
         tuples: bool,
@@ -91,7 +91,7 @@ pub enum PartitionNames {
     Named(Vec<String>),
 }
 
-/// What ALTER TABLE does with partitions. It is the statement's only item, except for
+/// An action of ALTER TABLE on partitions. It must be the statement's only item, except for
 /// [`PartitionAction::By`].
 #[derive(Debug, Clone)]
 pub enum PartitionAction {

@@ -3,8 +3,7 @@
 use super::window::NamedWindow;
 use super::{DataType, Expr, Hints, IntoFile, ObjectName, OrderItem};
 
-/// A query expression: what may stand wherever rows are wanted. Source: manual 13.2.11 "Parenthesized Query
-/// Expressions".
+/// A query expression: anything that returns rows. Source: manual 13.2.11 "Parenthesized Query Expressions".
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
     pub with: Option<With>,
@@ -30,8 +29,8 @@ pub enum QueryBody {
     Values(Vec<Vec<Option<Expr>>>),
     /// A query expression in parentheses.
     Nested(Box<Query>),
-    /// Operands of operators of the same precedence, which are applied from the left. INTERSECT binds tighter
-    /// than the others.
+    /// Operands of operators of the same precedence, which are left-associative. INTERSECT binds tighter than
+    /// the others.
     SetOperation {
         first: Box<QueryBody>,
         rest: Vec<SetOperand>,
@@ -65,7 +64,7 @@ pub struct With {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommonTable {
     pub name: String,
-    /// Empty: as the query names them.
+    /// Empty: the query names them.
     pub columns: Vec<String>,
     pub query: Box<Query>,
 }
@@ -74,13 +73,13 @@ pub struct CommonTable {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Select {
     pub hints: Option<Box<Hints>>,
-    /// STRAIGHT_JOIN after SELECT: the tables are joined as they are written.
+    /// STRAIGHT_JOIN after SELECT: the tables are joined in the order in which they are written.
     pub straight_join: bool,
     pub distinct: bool,
     /// SQL_CALC_FOUND_ROWS.
     pub counts_all_rows: bool,
     pub items: Vec<SelectItem>,
-    /// What commas separate in FROM. Empty: no FROM, or FROM DUAL.
+    /// The items of FROM. Empty: no FROM, or FROM DUAL.
     pub from: Vec<TableRef>,
     pub filter: Option<Expr>,
     pub group_by: Vec<NamedExpr>,
@@ -100,7 +99,7 @@ pub enum SelectItem {
     AllOf(ObjectName),
     Expr {
         expr: Expr,
-        /// The alias, or the text the expression was written in.
+        /// The alias, or else the text of the expression.
         name: String,
         aliased: bool,
     },
@@ -135,7 +134,7 @@ pub struct DerivedTable {
     pub lateral: bool,
     pub query: Box<Query>,
     pub alias: String,
-    /// Empty: as the query names them.
+    /// Empty: the query names them.
     pub columns: Vec<String>,
 }
 
@@ -147,7 +146,7 @@ pub struct JsonTable {
     pub alias: String,
 }
 
-/// A path, and the columns of each value that it leads to.
+/// A path, and the columns for each value that it matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsonTableLevel {
     pub path: String,
@@ -217,7 +216,7 @@ pub struct IndexHint {
     pub kind: IndexHintKind,
     /// `PRIMARY` names the primary key. Empty with USE: no index at all.
     pub indexes: Vec<String>,
-    /// `FOR ORDER BY` and `FOR GROUP BY` say nothing about finding rows.
+    /// The hint applies to access paths. `FOR ORDER BY` and `FOR GROUP BY` do not.
     pub for_rows: bool,
 }
 
@@ -247,11 +246,11 @@ pub struct Limit {
 pub struct LockingClause {
     pub exclusive: bool,
     pub wait: LockWait,
-    /// `OF t`: tables that are locked; none means all.
+    /// `OF t`: the tables that are locked. Empty: all.
     pub of: Vec<ObjectName>,
 }
 
-/// What a locking read does about rows that are locked.
+/// What a locking read does when another transaction has locked a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockWait {
     Wait,
@@ -260,7 +259,7 @@ pub enum LockWait {
 }
 
 impl LockingClause {
-    /// Whether it locks the rows of a table, whose database it may name.
+    /// Whether it locks the rows of a table. The clause may name the table with its database.
     pub fn is_about(&self, database: &str, alias: &str) -> bool {
         let names = |of: &ObjectName| {
             of.name == alias && of.database.as_deref().is_none_or(|named| named == database)
@@ -270,7 +269,7 @@ impl LockingClause {
 }
 
 impl Query {
-    /// The INTO of the query, wherever it stands.
+    /// The INTO of the query, at whichever of its possible places.
     pub fn into_clause(&self) -> Option<&SelectInto> {
         match &self.body {
             _ if self.into.is_some() => self.into.as_deref(),
@@ -280,8 +279,8 @@ impl Query {
         }
     }
 
-    /// The rows of VALUES, in parentheses or not, that nothing orders, limits or locks. Any other query is
-    /// returned as it is.
+    /// The rows of a VALUES without ORDER BY, LIMIT or locking clause, in parentheses or not. Any other query
+    /// is returned unchanged.
     pub fn into_plain_values(mut self: Box<Self>) -> Result<Vec<Vec<Option<Expr>>>, Box<Self>> {
         match self.plain_values() {
             Some(rows) => Ok(std::mem::take(rows)),

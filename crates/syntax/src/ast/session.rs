@@ -31,7 +31,7 @@ pub enum PrepareSource {
     Variable(String),
 }
 
-/// Where SPLIT TABLE splits: by values of the leading parts of a key.
+/// Where SPLIT TABLE splits, given as values of the first columns of a key.
 #[derive(Debug, Clone)]
 pub enum SplitPoints<E> {
     /// `BETWEEN (...) AND (...) REGIONS n`: into parts of equal size.
@@ -72,7 +72,7 @@ pub enum VariableScope {
 /// One assignment of SET.
 #[derive(Debug, Clone)]
 pub enum SetClause {
-    /// `None` means DEFAULT; identifiers (`ON`, `utf8mb4`) arrive as string literals.
+    /// `None`: DEFAULT. Identifiers (`ON`, `utf8mb4`) are string literals here.
     Variable {
         scope: VariableScope,
         name: String,
@@ -98,7 +98,7 @@ pub enum SetClause {
     },
 }
 
-/// What identifies an XA transaction among all that a transaction manager has.
+/// Identifies an XA transaction among all of its transaction manager.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Xid {
     pub format: u64,
@@ -106,7 +106,8 @@ pub struct Xid {
     pub branch: Vec<u8>,
 }
 
-/// A part of a transaction that a transaction manager commits on several servers (manual 13.3.8).
+/// A statement about a branch of a transaction that a transaction manager commits on several servers (manual
+/// 13.3.8).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum XaStatement {
     Start {
@@ -125,7 +126,7 @@ pub enum XaStatement {
         one_phase: bool,
     },
     Rollback(Xid),
-    /// `convert`: the parts of each xid as hexadecimal numbers.
+    /// `convert`: the parts of each xid are shown as hexadecimal numbers.
     Recover {
         convert: bool,
     },

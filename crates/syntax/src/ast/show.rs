@@ -4,9 +4,9 @@ use super::{AccountName, Expr, ObjectName};
 
 #[derive(Debug, Clone)]
 pub enum ShowStatement {
-    /// Of the server or the session: nothing in it has to be resolved.
+    /// About the server or the session: no name has to be resolved.
     OfServer(ServerShow),
-    /// Of the named database, or the default one.
+    /// About the named database, or the default one.
     OfDatabase {
         target: Target,
         database: Option<String>,
@@ -26,7 +26,7 @@ pub enum ShowStatement {
     },
 }
 
-/// What is shown of a database or a table.
+/// What SHOW lists of a database or a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Tables,
@@ -83,7 +83,7 @@ pub enum ServerShow {
         using: Vec<AccountName>,
     },
     CreateUser(AccountName),
-    /// Lists of objects and logs, by the words that name them: PROCEDURE STATUS, BINARY LOGS ...
+    /// Lists of objects and logs, by their keywords: PROCEDURE STATUS, BINARY LOGS ...
     List {
         words: String,
         filter: ShowFilter,

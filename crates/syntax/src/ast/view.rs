@@ -6,13 +6,13 @@ use super::{AccountName, ObjectName, Query, QueryBody};
 pub struct CreateView {
     pub verb: ViewVerb,
     pub name: ObjectName,
-    /// Empty: as the query names them.
+    /// Empty: the query names them.
     pub columns: Vec<String>,
     pub query: Box<Query>,
     pub algorithm: Option<ViewAlgorithm>,
     /// `None`: the account of the session; for ALTER VIEW that of the view.
     pub definer: Option<AccountName>,
-    /// `SQL SECURITY`: INVOKER, and not DEFINER.
+    /// `SQL SECURITY`: true for INVOKER, false for DEFINER.
     pub invoker: Option<bool>,
     pub check_option: Option<CheckOption>,
 }
@@ -40,7 +40,7 @@ pub enum CheckOption {
 }
 
 impl CreateView {
-    /// Without any clause, name or query yet.
+    /// A statement whose clauses, name and query are set later.
     pub(crate) fn new(verb: ViewVerb) -> Self {
         Self {
             verb,

@@ -57,6 +57,6 @@ pub enum FrameBound {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameOffset {
     pub amount: Expr,
-    /// As functions have it: a string literal.
+    /// A string literal, as functions take it.
     pub unit: Option<Expr>,
 }

@@ -9,11 +9,11 @@ pub struct Insert {
     pub replace: bool,
     pub ignore: bool,
     pub table: ObjectName,
-    /// `PARTITION (name, ...)`; empty: all.
+    /// `PARTITION (name, ...)`. Empty: all partitions.
     pub partitions: Vec<String>,
     /// Empty: all columns.
     pub columns: Vec<ColumnName>,
-    /// A list of columns was given, if only `()`.
+    /// A list of columns is given, perhaps an empty one: `()`.
     pub has_columns: bool,
     pub rows: InsertRows,
     pub alias: Option<RowAlias>,
@@ -25,7 +25,7 @@ pub struct Insert {
 pub enum InsertRows {
     /// `None` is DEFAULT.
     Values(Vec<Vec<Option<Expr>>>),
-    /// The same, of several rows with nothing but literals.
+    /// Several rows that consist of literals only.
     Literals(Arc<LiteralRows>),
     Query(Box<Query>),
 }
@@ -60,7 +60,7 @@ pub struct Update {
 pub struct Delete {
     pub with: Option<With>,
     pub ignore: bool,
-    /// What the form for several tables names: `DELETE target, ... FROM tables`.
+    /// The targets in the form for several tables: `DELETE target, ... FROM tables`.
     pub targets: Vec<ObjectName>,
     pub tables: Vec<TableRef>,
     pub filter: Option<Expr>,

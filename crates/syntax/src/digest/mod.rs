@@ -1,9 +1,9 @@
 //! Statement digests as MySQL computes them: the text without its literals, and the tokens whose hash
 //! identifies it (manual 27.10, "Performance Schema Statement Digests and Sampling").
 //!
-//! MySQL's lexer makes the tokens of a digest, and merges literals and lists of literals while it goes. Only
-//! a few things depend on the grammar (such as whether a NULL is a literal), and are decided here by the
-//! preceding tokens. [`words`] has the numbers of MySQL's tokens.
+//! In MySQL the lexer makes the tokens of a digest, and merges literals and lists of literals at the same
+//! time. Only a few decisions depend on the grammar, for example whether a NULL is a literal. Here the
+//! preceding tokens decide them. [`words`] has the numbers of MySQL's tokens.
 
 mod hints;
 mod words;
@@ -15,7 +15,7 @@ use crate::lexer::token::{Kind, Token};
 use crate::lexer::{Lexer, is_word_byte};
 use words::{Word, sign};
 
-/// What identifies a statement, whatever its literals are.
+/// Identifies a statement regardless of its literals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementDigest {
     /// As `DIGEST_TEXT` shows it.
@@ -24,7 +24,7 @@ pub struct StatementDigest {
     pub tokens: Vec<u8>,
 }
 
-/// The digest of one statement. `bytes_max`: `max_digest_length`, how many bytes its tokens may take.
+/// The digest of one statement. `bytes_max` is `max_digest_length`: how many bytes its tokens may take.
 pub fn statement_digest(text: &str, mode: &SqlMode, bytes_max: usize) -> StatementDigest {
     let mut reader = TokenReader {
         lexer: Lexer::new(text, 0, mode),
@@ -52,9 +52,10 @@ struct DigestToken<'a> {
 
 #[derive(Clone, Copy)]
 enum Name<'a> {
-    /// The token is always written so.
+    /// A token that is always written in this form.
     Fixed(&'a str),
-    /// An identifier, without its quotes. The flag: its quotes are to be doubled back.
+    /// An identifier without its quotes. The flag says that quotes within it must be doubled when it is
+    /// written.
     Identifier(&'a str, bool),
 }
 
@@ -80,12 +81,12 @@ struct DigestTokens<'a> {
     tokens: Vec<DigestToken<'a>>,
     bytes: usize,
     bytes_max: usize,
-    /// There was no room for a token. All that follow it are left out.
+    /// A token did not fit. All tokens after it are left out.
     is_full: bool,
 }
 
 impl<'a> DigestTokens<'a> {
-    /// The number of the token that is `back` before the end.
+    /// The number of the token `back` places before the end.
     fn back(&self, back: usize) -> u16 {
         let at = self.tokens.len().checked_sub(back + 1);
         at.map_or(NONE, |at| self.tokens[at].number)
@@ -124,7 +125,7 @@ impl<'a> DigestTokens<'a> {
         self.tokens.push(token);
     }
 
-    /// A literal. `is_number`: a sign before it, where an expression begins, is part of it.
+    /// Adds a literal. `is_number`: a sign before it belongs to it, if an expression begins there.
     fn push_value(&mut self, is_number: bool) {
         if self.is_full {
             return;
@@ -140,7 +141,7 @@ impl<'a> DigestTokens<'a> {
         }
     }
 
-    /// `)`: a list of literals becomes a row, and rows become a list of rows.
+    /// Adds `)`. It turns a list of literals into a row, and rows into a list of rows.
     fn push_right(&mut self) {
         if self.is_full {
             return;

@@ -8,19 +8,19 @@ use crate::lexer::token::Kind;
 /// A word of the grammar.
 pub struct Word {
     pub number: u16,
-    /// How a digest writes it: of words that mean the same, MySQL writes the last.
+    /// How a digest writes it. Of several words that mean the same, MySQL writes the last.
     pub text: &'static str,
-    /// It is a word of the grammar only directly before a parenthesis.
+    /// It is a keyword only directly before a parenthesis.
     pub is_function: bool,
 }
 
-/// The words with a meaning in [`super`].
+/// The words that [`super`] treats specially.
 pub const IN: u16 = 504;
 pub const IS: u16 = 509;
 pub const NOT: u16 = 622;
 pub const DEFAULT: u16 = 380;
 
-/// By the number of the keyword.
+/// Indexed by the number of the keyword.
 static WORDS: LazyLock<Vec<Option<Word>>> = LazyLock::new(|| {
     let mut words = Vec::new();
     for line in include_str!("words.txt")
@@ -138,7 +138,7 @@ pub fn is_comparison(number: u16) -> bool {
     [415, 416, 456, 469, 522, 549, 614, 757].contains(&number)
 }
 
-/// Whether an expression begins after a token, so that a sign before a number is part of the number.
+/// Whether an expression begins after a token. A sign there belongs to the number that follows.
 pub fn starts(number: u16) -> bool {
     STARTS.contains(&number)
 }

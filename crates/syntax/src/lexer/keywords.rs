@@ -1,4 +1,4 @@
-//! The keywords of the grammar, and which of them are reserved: names only in quotes.
+//! The keywords of the grammar, and which of them are reserved: they can be names only in quotes.
 //!
 //! One table makes the enum, its texts and the lookup by text. The lexer looks each word up once.
 
@@ -24,8 +24,8 @@ macro_rules! keywords {
     };
 }
 
-// MySQL's are those of `information_schema.keywords` of 8.0.33. The others are names of functions that the
-// grammar treats in a way of their own, and words of TiDB's statements.
+// MySQL's keywords are those of `information_schema.keywords` of 8.0.33. The others are functions with a
+// syntax of their own, and words of TiDB's statements.
 keywords! {
     reserved {
         ACCESSIBLE ADD ALL ALTER ANALYZE AND AS ASC ASENSITIVE BEFORE BETWEEN BIGINT BINARY BLOB BOTH BY
@@ -137,7 +137,7 @@ impl Keyword {
         TEXTS[self as usize]
     }
 
-    /// Whether the word can only be a name in quotes.
+    /// Whether the word can be a name only in quotes.
     pub fn is_reserved(self) -> bool {
         (self as usize) < RESERVED
     }
@@ -157,9 +157,9 @@ fn is_same(text: &str, word: &[u8]) -> bool {
     text.len() == word.len() && (word.len() <= 16 || text.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// The first and the last eight bytes of a word, in one case of letters. If two words have the same length of
-/// up to 16 and the same `Letters`, they are equal but for case. The mask clears the bit of the case only: no
-/// two other bytes that names can contain become equal.
+/// The first and the last eight bytes of a word, in one letter case. Two words of the same length, up to 16,
+/// with the same `Letters` differ at most in case. The mask clears only the bit of the case: it does not make
+/// any two other bytes equal that names can contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Letters(u64, u64);
 

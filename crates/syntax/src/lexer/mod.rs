@@ -1,8 +1,8 @@
-//! The one lexer: the parser, which also splits multiple statements, and [`crate::normalize()`] use it, so
-//! that they can never see the same text differently.
+//! The only lexer. The parser, which also splits multiple statements, and [`crate::normalize()`] use it, so
+//! that they always read a text in the same way.
 //!
-//! Source: MySQL 8.0 manual, 9 "Language Structure". The text is UTF-8; every token begins and ends at a
-//! character's boundary, since all that has a meaning here is ASCII.
+//! Source: MySQL 8.0 manual, 9 "Language Structure". The text is UTF-8. Every token begins and ends at a
+//! character boundary, because all signs of the grammar are ASCII.
 
 pub mod keywords;
 pub mod raw_bytes;
@@ -21,7 +21,7 @@ const TIDB_FEATURES: &[&str] = &["auto_rand", "auto_rand_base", "clustered_index
 
 type IsDigit = fn(&u8) -> bool;
 
-/// Reads tokens from a text. Small and `Copy`, so that looking ahead is copying.
+/// Reads tokens from a text. It is small and `Copy`: the parser looks ahead with a copy.
 #[derive(Debug, Clone, Copy)]
 pub struct Lexer<'a> {
     text: &'a str,
@@ -64,7 +64,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn byte(&self, at: usize) -> u8 {
-        // 0 stands for the end: a NUL byte in the text begins no token either.
+        // 0 stands for the end, because no token begins with a NUL byte.
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
@@ -76,7 +76,7 @@ impl<'a> Lexer<'a> {
         if bytes.get(start) == Some(&b' ') {
             start += 1;
         }
-        // The most frequent tokens are decided by their first byte.
+        // The first byte decides what the most frequent tokens are.
         let (kind, end) = match bytes.get(start).map(|&b| BEGINNINGS[b as usize]) {
             Some(Beginning::Sign(kind)) => (kind, start + 1),
             Some(Beginning::Word) => (Kind::Word, self.word_end(start + 1)),
@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
 
     fn finish(&mut self, kind: Kind, start: usize, end: usize) -> Token {
         self.after_qualifier = kind == Kind::Dot && self.last_was_name;
-        // Only a point directly after the name makes the next word a name in any case.
+        // Only if a point follows the name directly, the next word is always a name.
         self.last_was_name = matches!(kind, Kind::Word | Kind::QuotedWord) && self.byte(end) == b'.';
         self.at = end;
         self.token(kind, start, end)
@@ -196,8 +196,8 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Where the content begins of a comment that TiDB reads and MySQL does not: `/*T! ... */`, or
-    /// `/*T![feature,...] ... */` where all the features are there.
+    /// Where the content of a comment begins that TiDB reads and MySQL does not: `/*T! ... */`, or
+    /// `/*T![feature,...] ... */` if StemDB has all of the features.
     fn tidb_comment(&self, start: usize) -> Option<usize> {
         let rest = self.text.get(start..)?;
         let content = rest.strip_prefix("/*T!")?;

@@ -1,5 +1,4 @@
-//! Statements that contain bytes which are not text: clients put BLOBs into `_binary'...'` without escaping
-//! them.
+//! Statements with bytes that are not text: clients put BLOBs into `_binary'...'` without escaping them.
 //!
 //! The lexer and everything after it read UTF-8. Other bytes are therefore carried as characters of a private
 //! range, one for each byte ([`carry`]), and become bytes again in their literal ([`bytes_of`]). If a text
@@ -21,8 +20,8 @@ fn is_carrier(c: char) -> bool {
     c as u32 >= CARRIER + 0x80
 }
 
-/// Any bytes as text that the parser can read. Characters that `charset` has not, of which the bytes should
-/// be text, are carried as bytes too.
+/// Returns any bytes as a text that the parser can read. Bytes that are not characters of `charset` are
+/// carried.
 pub fn carry(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes)
         && (charset.is_utf8() || charset.holds_ascii() && bytes.is_ascii())
@@ -71,8 +70,8 @@ pub fn has_carried(text: &str) -> bool {
     text.as_bytes().contains(&0xf4) && text.chars().any(is_carrier)
 }
 
-/// The text as MySQL takes it for a name: `?` for bytes that are not text. It ends at one that could begin a
-/// character of which the rest is missing.
+/// The text as a name, as MySQL reads it: bytes that are not text become `?`, and the name ends at a byte
+/// that could begin an incomplete character.
 pub fn as_name(text: String) -> String {
     if !has_carried(&text) {
         return text;

@@ -63,7 +63,8 @@ pub enum Kind {
     Arrow,
     /// `->>`
     LongArrow,
-    /// Something no token begins with, or a quote or comment that never ends: to the end of the text.
+    /// A character that begins no token, or a quote or comment that never ends. The token reaches to the end
+    /// of the text.
     Bad,
     /// The end of the text.
     End,

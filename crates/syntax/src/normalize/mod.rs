@@ -1,9 +1,10 @@
-//! Takes the literals out of a statement's text, so that texts that differ only in them share one plan.
+//! Replaces the literals of a statement's text by `?`, so that texts that differ only in literals share one
+//! plan.
 //!
-//! One pass over the tokens, no parse. Literals stay where they mean more than their value: in a select list,
-//! of a derived table as well (they name the column), in GROUP BY and ORDER BY (they are positions), in types
-//! (`CHAR(10)`), as patterns, units and names. Where planning a normalised text fails for any reason, the
-//! text is to be planned as it stands.
+//! This takes one pass over the tokens and no parse. A literal stays if it means more than its value: in a
+//! select list, also that of a derived table (it names the column), in GROUP BY and ORDER BY (it is a
+//! position), in types (`CHAR(10)`), in patterns, units and names. If planning a normalised text fails for
+//! any reason, the caller plans the original text.
 
 pub mod template;
 
@@ -27,8 +28,9 @@ pub struct Normalized {
     pub params: Vec<Value>,
 }
 
-/// Normalises a lone SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts for which a
-/// shared plan has no advantage. `collation`: `@@collation_connection`, of its string literals.
+/// Normalises a text that is one SELECT, INSERT, REPLACE, UPDATE or DELETE. `None`: any other text, and texts
+/// for which a shared plan has no advantage. `collation` is `@@collation_connection`, which string literals
+/// have.
 pub fn normalize(text: &str, mode: &SqlMode, collation: Collation) -> Option<Normalized> {
     if text.len() > TEXT_BYTES_MAX || may_set_variables(text) {
         return None;
@@ -51,15 +53,15 @@ pub fn normalize(text: &str, mode: &SqlMode, collation: Collation) -> Option<Nor
     walk.finish()
 }
 
-/// Whether a text may have the hint SET_VAR, which is to be read whenever the statement runs.
+/// Whether a text may have the hint SET_VAR, which must be read each time the statement runs.
 fn may_set_variables(text: &str) -> bool {
     text.contains("/*+") && text.to_ascii_lowercase().contains("set_var")
 }
 
-/// The part of the statement the walk is in.
+/// A part of the statement, as far as literals are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Literals may be taken out.
+    /// Literals may be replaced.
     Open,
     /// The select list, GROUP BY, ORDER BY: literals stay.
     Fixed,
@@ -68,7 +70,7 @@ enum Part {
 /// The statement, or a query in parentheses.
 #[derive(Debug, Clone, Copy)]
 struct Query {
-    /// Of its words: those deeper down are in its expressions.
+    /// The depth of parentheses at which its own keywords stand. Deeper ones belong to its expressions.
     depth: usize,
     part: Part,
     /// Behind LIMIT, where only integers may stand.
@@ -79,7 +81,7 @@ struct Walk<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
     out: String,
-    /// How much of the text is in `out`.
+    /// How many bytes of the text have been copied to `out`.
     copied: usize,
     params: Vec<Value>,
     types: Vec<SqlType>,
@@ -88,24 +90,24 @@ struct Walk<'a> {
     query: Query,
     /// The queries around `query`, outermost first.
     outer: Vec<Query>,
-    /// Depth of a parenthesis behind a type's or a function's name whose literals stay.
+    /// The depth of a parenthesis after the name of a type or function, within which literals stay.
     fixed_below: Option<usize>,
-    /// The token before, where literals after it stay.
+    /// The previous token, if it keeps literals after it.
     last: Last,
     backslash_escapes: bool,
     collation: Collation,
-    /// Where a `_binary` began whose text follows.
+    /// Where a `_binary` begins, if its text comes next.
     binary_from: Option<usize>,
 }
 
-/// What the token before means for a literal.
+/// What the previous token means for a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     Anything,
     /// A word after which a literal is not a plain value, or a string literal after which another continues
     /// it.
     Fixes,
-    /// A word after which a literal, or a parenthesis, is of a type it names.
+    /// The name of a type. A literal or a parenthesis after it belongs to the type.
     TypeName,
     Minus,
 }
@@ -170,7 +172,7 @@ impl<'a> Walk<'a> {
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
-            // A JSON path names, as it stands; so does the text of `@'variable'`.
+            // A JSON path stays, because it names the column. The text of `@'variable'` is a name.
             Kind::Arrow | Kind::LongArrow | Kind::At | Kind::AtAt => self.last = Last::Fixes,
             // `{d '2024-01-01'}`
             Kind::LeftBrace => return None,
@@ -215,7 +217,7 @@ impl<'a> Walk<'a> {
         if self.depth == self.query.depth {
             match meaning {
                 Meaning::Closes => self.query.part = Part::Fixed,
-                // All of a query within a select list is part of a column's name.
+                // A query within a select list is part of a column's name as a whole.
                 Meaning::Opens if self.outer.iter().all(|outer| outer.part == Part::Open) => {
                     self.query.part = Part::Open;
                     self.query.in_limit = keyword == Some(Kw::LIMIT);
@@ -240,11 +242,11 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// Puts a `?` where a literal was. `kind`: of its only token, if what comes before it means the same
+    /// Replaces a literal by `?`. `kind` is the kind of its only token, if the text before it means the same
     /// before any other literal.
     fn take_out(&mut self, (start, end): (usize, usize), kind: Option<Kind>, value: Value, ty: SqlType) {
         self.out.push_str(&self.text[self.copied..start]);
-        // Digits there would be a comment's version, or part of it.
+        // Digits at that place would be read as the version of a comment.
         let opens_comment = |text: &str| {
             text.trim_end_matches(|c: char| c.is_ascii_digit())
                 .ends_with("/*!")
@@ -295,7 +297,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What a literal of one token is as a parameter. `None`: it is to stay in its text.
+/// The value and type of a literal of one token as a parameter. `None`: it must stay in the text.
 pub(crate) fn literal(
     kind: Kind,
     source: &str,
@@ -332,7 +334,8 @@ pub(crate) fn literal(
     })
 }
 
-/// Integers up to 64 bits; larger ones are DECIMAL and stay, as does what `-` would have to fold with.
+/// Integers up to 64 bits. Larger ones are DECIMAL and stay, and so does the integer that is valid only with
+/// a `-` before it.
 fn integer(source: &str) -> Option<(Value, SqlType)> {
     if let Ok(value) = source.parse::<i64>() {
         return Some((Value::Int(value), SqlType::BIGINT));
@@ -348,7 +351,7 @@ fn integer(source: &str) -> Option<(Value, SqlType)> {
 enum Meaning {
     /// The next literal is not a plain value.
     Fixes,
-    /// A parenthesis that follows holds lengths or formats; a literal that follows is of this type.
+    /// A parenthesis after it contains lengths or formats. A literal after it has this type.
     TypeName,
     /// Begins a select list, a GROUP BY or an ORDER BY.
     Closes,

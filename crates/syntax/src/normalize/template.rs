@@ -1,9 +1,9 @@
 //! Recognises a text that differs from a normalised one in its literals only. The text between the literals
 //! is compared byte by byte instead of being parsed again.
 //!
-//! What a token means to [`crate::normalize()`] follows from the kinds of the tokens before it, and from
-//! their words. So if two texts are the same except for the values of literals, and those have the same kinds
-//! and types, they are normalised in the same way.
+//! What a token means to [`crate::normalize()`] depends only on the kinds of the tokens before it and on
+//! their words. So two texts are normalised in the same way if they differ only in the values of literals,
+//! and these have the same kinds and types.
 
 use types::{Collation, SqlMode, SqlType, Value};
 
@@ -11,7 +11,7 @@ use super::literal;
 use crate::lexer::Lexer;
 use crate::lexer::token::Kind;
 
-/// What a text was normalised to.
+/// The result of normalising a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {
     /// With `?` for the literals.
@@ -26,13 +26,13 @@ pub struct Template {
 pub(crate) struct Placeholder {
     /// Where the `?` is.
     pub at: usize,
-    /// `None`: of more than one token, or another value could be no literal there.
+    /// `None`: the literal has more than one token, or another value at this place might not be a literal.
     pub kind: Option<Kind>,
 }
 
 impl Template {
-    /// The literals of a text that would be normalised to this, under the same modes. `None`: it would not,
-    /// or may not.
+    /// The literals of a text, if it would be normalised to this one under the same modes. `None`: it would
+    /// not, or it is not certain.
     pub fn read(&self, text: &str, mode: &SqlMode) -> Option<Vec<Value>> {
         let (mut at, mut copied) = (0, 0);
         let mut values = Vec::new();
@@ -59,7 +59,7 @@ impl Template {
         (end == text.len()).then_some(values)
     }
 
-    /// Where a text goes on after a piece of this one.
+    /// Where a text continues after a piece of this one.
     fn behind(&self, text: &str, at: usize, piece: std::ops::Range<usize>) -> Option<usize> {
         let piece = self.text.as_bytes().get(piece)?;
         let rest = text.as_bytes().get(at..)?;
@@ -72,7 +72,8 @@ mod tests {
     use super::*;
     use crate::normalize;
 
-    /// Any two of these: what one's template reads of the other is what normalising that gives.
+    /// For any two of these: if the template of one recognises the other, it reads the literals that
+    /// normalising gives.
     #[test]
     fn what_is_read_is_what_normalising_gives() {
         let texts = [

@@ -59,7 +59,7 @@ pub fn drop_role(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(Statement::User(UserStatement::DropRole { roles, if_exists }))
 }
 
-/// `user[@host]`, `CURRENT_USER()`.
+/// `user[@host]` or `CURRENT_USER()`.
 pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
     if parser.eat(Kw::CURRENT_USER)
         || (parser.is(Kw::USER) && parser.peek().kind == Kind::LeftParen && parser.eat(Kw::USER))
@@ -80,7 +80,7 @@ pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
             parser.advance();
             host
         }
-        // An unquoted host may hold points and digits: `a@127.0.0.1`.
+        // An unquoted host may contain points and digits: `a@127.0.0.1`.
         Kind::Word | Kind::Integer | Kind::Decimal | Kind::Percent => {
             let start = parser.start();
             parser.advance();
@@ -166,7 +166,7 @@ fn hash(parser: &mut Parser<'_>) -> Result<String> {
     parser.text_literal()
 }
 
-/// The options after the accounts, which all of them get.
+/// The options after the list of accounts. They apply to each account.
 fn user_options(parser: &mut Parser<'_>, users: &mut [UserSpec]) -> Result<()> {
     let (mut locked, mut roles) = (None, None);
     let mut options = AccountOptions::default();
@@ -318,7 +318,7 @@ fn days(parser: &mut Parser<'_>, what: &str, most: u16) -> Result<u16> {
 
 const ER_WRONG_VALUE: u16 = 1525;
 
-/// Of FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
+/// The maximum of FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
 const LOCK_MAX: u16 = 32767;
 
 fn wrong_value(what: &str, value: u64) -> Error {

@@ -7,7 +7,7 @@ use crate::ast::{LockedTable, Maintenance, ObjectName, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// The buckets of a histogram: unless the statement says, and at most (manual 13.7.3.1).
+/// The buckets of a histogram: the default and the maximum (manual 13.7.3.1).
 const BUCKETS: u32 = 100;
 const BUCKETS_MAX: u32 = 1024;
 
@@ -29,7 +29,7 @@ const FLUSHED: &[Kw] = &[
     Kw::USER_RESOURCES,
 ];
 
-/// `KILL [CONNECTION | QUERY] expr`, TiDB's `KILL TIDB` too.
+/// `KILL [CONNECTION | QUERY] expr`, and TiDB's `KILL TIDB`.
 pub fn kill(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
     parser.eat(Kw::TIDB);
@@ -41,8 +41,7 @@ pub fn kill(parser: &mut Parser<'_>) -> Result<Statement> {
     })
 }
 
-/// `ADMIN CHECK TABLE t, ...`, `ADMIN SHOW DDL JOBS [n]`, `ADMIN CANCEL DDL JOBS id, ...`, as TiDB has
-/// them.
+/// TiDB's `ADMIN CHECK TABLE t, ...`, `ADMIN SHOW DDL JOBS [n]`, `ADMIN CANCEL DDL JOBS id, ...`.
 pub fn admin(parser: &mut Parser<'_>) -> Result<Statement> {
     if parser.peek_is(Kw::CHECK) {
         parser.advance();
@@ -178,7 +177,7 @@ pub fn lock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
             parser.eat(Kw::LOW_PRIORITY);
             parser.expect(Kw::WRITE)?;
         } else {
-            // READ LOCAL is about MyISAM; for other engines it is READ.
+            // READ LOCAL differs from READ only for MyISAM.
             parser.eat(Kw::LOCAL);
         }
         Ok(LockedTable { name, alias, write })

@@ -31,7 +31,7 @@ pub fn alter_table(parser: &mut Parser<'_>) -> Result<Statement> {
             }
         }
     }
-    // PARTITION BY follows the other items without a comma; so does REMOVE PARTITIONING.
+    // PARTITION BY follows the other items without a comma, like REMOVE PARTITIONING.
     if let Some(partitioning) = partition::partitioning(parser)? {
         items.push(AlterItem::Partition(Box::new(PartitionAction::By(partitioning))));
     } else if parser.is(Kw::REMOVE)
@@ -105,7 +105,7 @@ fn validation(parser: &mut Parser<'_>) -> bool {
     parser.eat_all(&[Kw::WITHOUT, Kw::VALIDATION]) || parser.eat_all(&[Kw::WITH, Kw::VALIDATION])
 }
 
-/// Options follow each other with blanks between them; a comma begins the next item.
+/// Only blanks separate options. A comma begins the next item.
 fn alter_table_options(parser: &mut Parser<'_>) -> Result<TableOptions> {
     let mut options = TableOptions::default();
     if !table_options::table_option(parser, &mut options)? {

@@ -1,4 +1,4 @@
-//! CAST and CONVERT, and the types that they know.
+//! CAST and CONVERT, and their types.
 
 use types::{Error, Result, errno};
 
@@ -155,7 +155,7 @@ fn precision_and_scale(parser: &mut Parser<'_>) -> Result<(u32, u8)> {
         0
     };
     parser.expect_kind(Kind::RightParen)?;
-    // The checks themselves, and their messages, are the binder's.
+    // The binder checks the values, and has the messages.
     Ok((precision, u8::try_from(scale).unwrap_or(u8::MAX)))
 }
 

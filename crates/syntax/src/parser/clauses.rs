@@ -1,4 +1,5 @@
-//! What queries share with other statements: ORDER BY, LIMIT, lists of columns; and where a query begins or goes on.
+//! Clauses that queries share with other statements: ORDER BY, LIMIT, lists of columns. Also whether a query
+//! begins or continues here.
 
 use types::{Error, Result};
 
@@ -7,8 +8,8 @@ use crate::ast::{Expr, Limit, NumberText, OrderItem};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Whether what follows a query in parentheses makes it an operand of another: no alias can be one of
-/// these words.
+/// Whether a query in parentheses continues with one of the words that make it an operand of another query.
+/// None of them can be an alias.
 pub fn is_behind_query_term(parser: &Parser<'_>) -> bool {
     parser.kind() == Kind::RightParen
         || parser.is_any(&[
@@ -29,7 +30,7 @@ pub fn at_query(parser: &Parser<'_>) -> bool {
         && !(parser.is(Kw::VALUES) && parser.peek().kind == Kind::LeftParen)
 }
 
-/// `(column, ...)`, where it is there.
+/// An optional `(column, ...)`.
 pub fn column_list(parser: &mut Parser<'_>) -> Result<Vec<String>> {
     if !parser.eat_kind(Kind::LeftParen) {
         return Ok(Vec::new());

@@ -11,7 +11,7 @@ use crate::ast::{
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// The cursor is behind TABLE.
+/// The rest of CREATE TABLE, after the word TABLE.
 pub fn create_table(parser: &mut Parser<'_>, temporary: bool) -> Result<Statement> {
     let if_not_exists = parser.if_not_exists()?;
     let name = parser.object_name()?;
@@ -65,7 +65,7 @@ pub fn create_table(parser: &mut Parser<'_>, temporary: bool) -> Result<Statemen
     })))
 }
 
-/// `[IGNORE | REPLACE] [AS] query`, where it is there.
+/// An optional `[IGNORE | REPLACE] [AS] query`.
 fn create_select(parser: &mut Parser<'_>) -> Result<Option<CreateSelect>> {
     let duplicates = match parser.eat_any(&[Kw::IGNORE, Kw::REPLACE]) {
         Some(Kw::IGNORE) => DuplicateRows::LeftOut,
@@ -93,7 +93,7 @@ fn table_element(parser: &mut Parser<'_>) -> Result<TableElement> {
     Ok(TableElement::Column(column_definition(parser, name)?))
 }
 
-/// An index or constraint, where one begins.
+/// An index or constraint, if one begins here.
 pub fn index_or_constraint(parser: &mut Parser<'_>) -> Result<Option<TableElement>> {
     let mut constraint_name = None;
     if parser.eat(Kw::CONSTRAINT) && !parser.is_any(&[Kw::PRIMARY, Kw::UNIQUE, Kw::FOREIGN, Kw::CHECK]) {
@@ -153,7 +153,7 @@ fn check(parser: &mut Parser<'_>, name: Option<String>) -> Result<CheckDefinitio
     })
 }
 
-/// `ENFORCED` or `NOT ENFORCED`, where one of them follows.
+/// An optional `ENFORCED` or `NOT ENFORCED`.
 pub fn enforced(parser: &mut Parser<'_>) -> Result<Option<bool>> {
     if parser.eat(Kw::ENFORCED) {
         return Ok(Some(true));
@@ -182,7 +182,7 @@ fn refuse_constraint(parser: &Parser<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `USING BTREE | HASH`, where it follows.
+/// An optional `USING BTREE | HASH`.
 fn index_type(parser: &mut Parser<'_>) -> Result<Option<IndexType>> {
     if parser.eat_any(&[Kw::USING, Kw::TYPE]).is_none() {
         return Ok(None);
@@ -271,7 +271,7 @@ fn index_part(parser: &mut Parser<'_>) -> Result<IndexPart> {
     })
 }
 
-/// What follows a column's name.
+/// A column's definition after its name.
 pub fn column_definition(parser: &mut Parser<'_>, name: String) -> Result<ColumnDefinition> {
     let ty = data_type::data_type(parser)?;
     let is_serial = ty.name == TypeName::Serial;
@@ -302,7 +302,7 @@ pub fn column_definition(parser: &mut Parser<'_>, name: String) -> Result<Column
     Ok(column)
 }
 
-/// One attribute, in any order; false where none follows.
+/// Reads one attribute. Returns false if none follows. Attributes may come in any order.
 fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> Result<bool> {
     if parser.eat(Kw::NULL) {
         column.nullable = Some(true);
@@ -406,7 +406,8 @@ fn auto_random_bits(parser: &mut Parser<'_>) -> Result<AutoRandomBits> {
     Ok(bits)
 }
 
-/// TiDB's `CLUSTERED` after a primary key. It changes nothing: every primary key of StemDB is clustered.
+/// TiDB's `CLUSTERED` after a primary key. It changes nothing, because every primary key of StemDB is
+/// clustered.
 fn clustered(parser: &mut Parser<'_>) -> Result<()> {
     if parser.is(Kw::NONCLUSTERED) {
         return Err(Error::not_supported(
@@ -425,7 +426,7 @@ fn refuse_column_attribute(parser: &Parser<'_>) -> Result<bool> {
     Ok(false)
 }
 
-/// What follows DEFAULT: a literal, the time, or an expression in parentheses.
+/// The value after DEFAULT: a literal, the current time, or an expression in parentheses.
 pub fn default_clause(parser: &mut Parser<'_>) -> Result<DefaultClause> {
     if let Some(precision) = now(parser)? {
         return Ok(DefaultClause::Now(precision));
@@ -459,8 +460,8 @@ pub fn default_clause(parser: &mut Parser<'_>) -> Result<DefaultClause> {
     if !is_literal {
         return parser.fail();
     }
-    // A sign has been seen to stand before a number; everything else here is one operand without
-    // operators.
+    // A sign is accepted only before a number, which has been checked. Anything else here is one operand
+    // without operators.
     let literal = primary::simple(parser)?;
     Ok(DefaultClause::Literal(match (sign, literal) {
         (Some(true), literal @ Expr::Number(_)) => Expr::Unary {
@@ -471,7 +472,7 @@ pub fn default_clause(parser: &mut Parser<'_>) -> Result<DefaultClause> {
     }))
 }
 
-/// `CURRENT_TIMESTAMP[(n)]` and its synonyms: the precision, where one of them is there.
+/// An optional `CURRENT_TIMESTAMP[(n)]` or synonym. Returns its precision.
 fn now(parser: &mut Parser<'_>) -> Result<Option<u8>> {
     let is_call = parser.peek().kind == Kind::LeftParen;
     let is_word = parser.is_any(&[Kw::CURRENT_TIMESTAMP, Kw::LOCALTIME, Kw::LOCALTIMESTAMP]);
@@ -518,7 +519,7 @@ pub fn create_index(parser: &mut Parser<'_>) -> Result<Statement> {
     })
 }
 
-/// `DROP INDEX name ON table`, INDEX taken.
+/// `DROP INDEX name ON table`, after the word INDEX.
 pub fn drop_index(parser: &mut Parser<'_>) -> Result<Statement> {
     let index = if parser.eat(Kw::PRIMARY) {
         "PRIMARY".to_string()

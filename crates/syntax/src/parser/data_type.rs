@@ -103,7 +103,7 @@ fn word_type(parser: &mut Parser<'_>, ty: DataType) -> Result<DataType> {
     Ok(ty)
 }
 
-/// `(n)`, where it is there.
+/// An optional `(n)`.
 fn type_length(parser: &mut Parser<'_>) -> Result<Option<u64>> {
     if !parser.eat_kind(Kind::LeftParen) {
         return Ok(None);
@@ -113,7 +113,7 @@ fn type_length(parser: &mut Parser<'_>) -> Result<Option<u64>> {
     Ok(Some(length))
 }
 
-/// A number, of which the digits behind a point do not count.
+/// A number. Digits after its point are ignored.
 fn field_length(parser: &mut Parser<'_>) -> Result<u64> {
     if parser.kind() != Kind::Decimal {
         return parser.unsigned();
@@ -188,7 +188,7 @@ fn character(parser: &mut Parser<'_>) -> Result<DataType> {
     characters(parser, varying)
 }
 
-/// The length that follows; `VARCHAR` needs one.
+/// An optional length. `VARCHAR` requires one.
 fn sized_characters(parser: &mut Parser<'_>, varying: bool) -> Result<DataType> {
     let mut ty = DataType::new(if varying {
         TypeName::VarChar
@@ -298,7 +298,7 @@ fn fractional(parser: &mut Parser<'_>, name: TypeName) -> Result<DataType> {
     Ok(ty)
 }
 
-/// Character set, `BINARY`, `ASCII`, `BYTE`; COLLATE is a column attribute as well and read there.
+/// Character set, `BINARY`, `ASCII`, `BYTE`. COLLATE is read with the attributes of columns.
 fn character_attributes(parser: &mut Parser<'_>, ty: &mut DataType) -> Result<()> {
     loop {
         if parser.is(Kw::COLLATE) {

@@ -63,7 +63,7 @@ fn database_options(parser: &mut Parser<'_>) -> Result<DatabaseOptions> {
     Ok(options)
 }
 
-/// `CHARACTER SET [=] x` or `COLLATE [=] x`, where one is there.
+/// An optional `CHARACTER SET [=] x` or `COLLATE [=] x`.
 pub fn charset_or_collation(
     parser: &mut Parser<'_>,
     charset: &mut Option<String>,

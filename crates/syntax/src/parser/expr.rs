@@ -1,9 +1,9 @@
 //! Expressions, with MySQL's precedences.
 //!
-//! From the loosest: `OR ||`, `XOR`, `AND &&`, `NOT`, `IS TRUE`, comparisons and `IS NULL` (one level, from
-//! the left), then `BETWEEN IN LIKE REGEXP` (which do not chain), `|`, `&`, `<< >>`, `+ -`, `* / DIV % MOD`,
-//! `^`, and what [`super::primary`] reads. Source: the manual's 12.4.1 "Operator Precedence", and which of
-//! these MySQL lets stand beside each other.
+//! From the loosest: `OR ||`, `XOR`, `AND &&`, `NOT`, `IS TRUE`, comparisons and `IS NULL` (one level,
+//! left-associative), then `BETWEEN IN LIKE REGEXP` (not associative), `|`, `&`, `<< >>`, `+ -`, `* / DIV %
+//! MOD`, `^`, and the operands of [`super::primary`]. Source: the manual's 12.4.1 "Operator Precedence", and
+//! tests of which combinations MySQL accepts.
 
 use types::Result;
 
@@ -12,7 +12,7 @@ use crate::ast::{BinaryOp, Expr, Quantifier, QueryBody, TruthTest, UnaryOp};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Level of `||` under PIPES_AS_CONCAT, above every arithmetic operator.
+/// The level of `||` under PIPES_AS_CONCAT. It binds tighter than every arithmetic operator.
 const CONCAT_LEVEL: u8 = 7;
 
 /// A whole expression.
@@ -81,7 +81,7 @@ fn negation(parser: &mut Parser<'_>) -> Result<Expr> {
     if !parser.is(Kw::IS) {
         return Ok(operand);
     }
-    // IS NULL has been taken by the comparison.
+    // The comparison has taken IS NULL.
     parser.advance();
     let negated = parser.eat(Kw::NOT);
     let test = match parser.eat_any(&[Kw::TRUE, Kw::FALSE, Kw::UNKNOWN]) {
@@ -135,7 +135,7 @@ fn comparison(parser: &mut Parser<'_>) -> Result<Expr> {
     }
 }
 
-/// `x > ALL (SELECT ...)`, the cursor after the operator.
+/// The rest of `x > ALL (SELECT ...)`, after the operator.
 fn quantified(parser: &mut Parser<'_>, op: BinaryOp, operand: Expr) -> Result<Expr> {
     let quantifier = match parser.eat(Kw::ALL) {
         true => Quantifier::All,
@@ -285,7 +285,7 @@ fn like(parser: &mut Parser<'_>, operand: Expr, negated: bool) -> Result<Expr> {
     })
 }
 
-/// Operators above `level`, by precedence climbing.
+/// Operators that bind tighter than `level`, by precedence climbing.
 pub fn arithmetic(parser: &mut Parser<'_>, level: u8) -> Result<Expr> {
     let mut left = primary::simple(parser)?;
     while let Some((op, op_level)) = arithmetic_operator(parser) {
@@ -312,7 +312,7 @@ pub fn arithmetic(parser: &mut Parser<'_>, level: u8) -> Result<Expr> {
     Ok(left)
 }
 
-/// The operator at the cursor and its level; `None` as operator is `||` that concatenates.
+/// The operator at the cursor and its level. An operator `None` is `||` as concatenation.
 fn arithmetic_operator(parser: &Parser<'_>) -> Option<(Option<BinaryOp>, u8)> {
     let (op, level) = match parser.kind() {
         Kind::Pipe => (BinaryOp::BitOr, 1),
@@ -333,7 +333,7 @@ fn arithmetic_operator(parser: &Parser<'_>) -> Option<(Option<BinaryOp>, u8)> {
     Some((Some(op), level))
 }
 
-/// `date + INTERVAL 1 DAY`, the cursor at INTERVAL.
+/// The rest of `date + INTERVAL 1 DAY`, from INTERVAL on.
 fn date_plus_interval(parser: &mut Parser<'_>, subtract: bool, date: Expr) -> Result<Expr> {
     let (amount, unit) = interval::interval(parser)?;
     parser.grow()?;

@@ -7,7 +7,7 @@ use crate::ast::{Expr, FileFormat, IntoFile, LoadData, LoadDuplicates, LoadField
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// The cursor at LOAD.
+/// LOAD DATA, from LOAD on.
 pub fn load(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
     if parser.is(Kw::XML) {
@@ -17,7 +17,7 @@ pub fn load(parser: &mut Parser<'_>) -> Result<Statement> {
         ));
     }
     parser.expect(Kw::DATA)?;
-    // Both are about table locks, which InnoDB does not take either.
+    // Both concern table locks, which InnoDB does not take either.
     parser.eat_any(&[Kw::LOW_PRIORITY, Kw::CONCURRENT]);
     parser.eat(Kw::FROM);
     let local = parser.eat(Kw::LOCAL);
@@ -66,7 +66,7 @@ pub fn load(parser: &mut Parser<'_>) -> Result<Statement> {
     })))
 }
 
-/// The cursor at OUTFILE or DUMPFILE.
+/// The file of SELECT ... INTO, from OUTFILE or DUMPFILE on.
 pub fn target_file(parser: &mut Parser<'_>) -> Result<IntoFile> {
     let is_dump = parser.eat(Kw::DUMPFILE);
     if !is_dump {
@@ -151,7 +151,7 @@ pub fn file_format(parser: &mut Parser<'_>) -> Result<FileFormat> {
     Ok(format)
 }
 
-/// A text, or bytes as a hexadecimal or bit literal.
+/// A separator as a string, hexadecimal or bit literal.
 fn separator(parser: &mut Parser<'_>) -> Result<Vec<u8>> {
     if parser.kind() == Kind::Text {
         return parser.text_literal().map(String::into_bytes);

@@ -7,7 +7,7 @@ use crate::ast::{ForeignKeyDefinition, ObjectName, ReferenceAction};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// What follows REFERENCES.
+/// The clauses after REFERENCES.
 struct References {
     parent: ObjectName,
     columns: Vec<String>,
@@ -15,7 +15,7 @@ struct References {
     on_update: ReferenceAction,
 }
 
-/// `[CONSTRAINT [name]] FOREIGN KEY ...`, where it begins.
+/// An optional `[CONSTRAINT [name]] FOREIGN KEY ...`.
 pub fn foreign_key(parser: &mut Parser<'_>) -> Result<Option<ForeignKeyDefinition>> {
     if !begins_foreign_key(parser) {
         return Ok(None);
@@ -60,7 +60,7 @@ fn begins_foreign_key(parser: &Parser<'_>) -> bool {
     ahead.is(Kw::FOREIGN)
 }
 
-/// REFERENCES after a column: as in MySQL, it is read and has no meaning.
+/// REFERENCES after a column. As in MySQL, it is parsed and has no effect.
 pub fn column_references(parser: &mut Parser<'_>) -> Result<()> {
     if parser.is(Kw::REFERENCES) {
         references(parser)?;

@@ -1,5 +1,5 @@
-//! Where the grammar is recursive: an expression may hold a query, and a query holds expressions. Each begins at a
-//! method of the parser, so that the files of the two need not know each other.
+//! The recursive part of the grammar: an expression may contain a query, and a query contains expressions.
+//! Both are parsed through methods of the parser, so that their files do not import each other.
 
 use types::Result;
 
@@ -8,7 +8,7 @@ use crate::Parsed;
 use crate::ast::{Expr, Query, QueryBody};
 
 impl Parser<'_> {
-    /// Reads one statement, up to its semicolon or the end. Fails with 1065 on nothing at all.
+    /// Reads one statement, up to its semicolon or the end. Fails with 1065 if the text is empty.
     pub fn parse_statement(&mut self) -> Result<Parsed> {
         statement::parse_statement(self)
     }
@@ -17,7 +17,7 @@ impl Parser<'_> {
         expr::expression(self)
     }
 
-    /// Operators above `level`, by precedence climbing.
+    /// Operators that bind tighter than `level`, by precedence climbing.
     pub fn arithmetic(&mut self, level: u8) -> Result<Expr> {
         expr::arithmetic(self, level)
     }
@@ -37,7 +37,7 @@ impl Parser<'_> {
         query::query_behind(self, first)
     }
 
-    /// `(query)`. Further parentheses around all of it change nothing.
+    /// `(query)`. More parentheses around it have no effect.
     pub fn query_in_parentheses(&mut self) -> Result<Box<Query>> {
         query::query_in_parentheses(self)
     }

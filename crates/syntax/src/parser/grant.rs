@@ -13,8 +13,8 @@ use crate::lexer::token::Kind;
 
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
 
-/// Privileges whose names have several words. A word that is not followed by one of its list stands alone,
-/// where it may.
+/// Privileges whose names have several words: the first word, whether it is also a privilege by itself, and
+/// the words that may follow it.
 const LONG_NAMES: &[(Kw, bool, &[&[Kw]])] = &[
     (
         Kw::CREATE,
@@ -36,13 +36,13 @@ const LONG_NAMES: &[(Kw, bool, &[&[Kw]])] = &[
     (Kw::GRANT, false, &[&[Kw::OPTION]]),
 ];
 
-/// One of the things that GRANT lists, which is a privilege if ON follows the list, else a role.
+/// An item of the list of GRANT or REVOKE. It is a privilege if ON follows the list, else a role.
 enum Item {
-    /// A role for sure: its name is in quotes or has a host.
+    /// Certainly a role: its name is in quotes or has a host.
     Role(AccountName),
     Privilege {
         privilege: GrantedPrivilege,
-        /// Where it stands in the statement, and the role that it may be.
+        /// Its position in the statement, and the role that it may be.
         start: usize,
         role: Option<String>,
     },
@@ -230,7 +230,7 @@ fn grant_target(parser: &mut Parser<'_>) -> Result<GrantTarget> {
     }))
 }
 
-/// The items of a list that is about privileges.
+/// The items as privileges.
 fn listed(items: Vec<Item>) -> Result<Vec<GrantedPrivilege>> {
     items
         .into_iter()
@@ -244,7 +244,7 @@ fn listed(items: Vec<Item>) -> Result<Vec<GrantedPrivilege>> {
         .collect()
 }
 
-/// The items of a list that is about roles.
+/// The items as roles.
 fn roles(parser: &Parser<'_>, items: Vec<Item>) -> Result<Vec<AccountName>> {
     items
         .into_iter()

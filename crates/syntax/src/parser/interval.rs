@@ -7,7 +7,7 @@ use crate::ast::Expr;
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Units of time, by the names that functions have for them.
+/// Units of time, and the names by which functions take them.
 const UNITS: &[(Kw, &str)] = &[
     (Kw::MICROSECOND, "microsecond"),
     (Kw::SECOND, "second"),
@@ -39,12 +39,13 @@ const UNITS: &[(Kw, &str)] = &[
     (Kw::SQL_TSI_YEAR, "year"),
 ];
 
-/// At `INTERVAL` that begins an interval, not the function of that name.
+/// Whether an interval begins here, and not the function INTERVAL.
 pub fn at_interval(parser: &Parser<'_>) -> bool {
     parser.is(Kw::INTERVAL) && !at_interval_function(parser)
 }
 
-/// At `INTERVAL (a, b ...`: the function takes two arguments at least, and no amount is a row.
+/// Whether the function begins here: `INTERVAL (a, b ...`. It takes at least two arguments, and an amount
+/// cannot be a row.
 pub fn at_interval_function(parser: &Parser<'_>) -> bool {
     if parser.peek().kind != Kind::LeftParen {
         return false;

@@ -7,7 +7,7 @@ use crate::ast::SelectInto;
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// INTO, where it is there.
+/// An optional INTO.
 pub fn select_into(parser: &mut Parser<'_>) -> Result<Option<Box<SelectInto>>> {
     if !parser.eat(Kw::INTO) {
         return Ok(None);

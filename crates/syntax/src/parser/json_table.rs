@@ -7,7 +7,7 @@ use crate::ast::{JsonTable, JsonTableColumn, JsonTableCondition, JsonTableLevel,
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// `JSON_TABLE(document, path COLUMNS (...)) [AS] alias`, the cursor at the name.
+/// `JSON_TABLE(document, path COLUMNS (...)) [AS] alias`, from the name on.
 pub fn json_table(parser: &mut Parser<'_>) -> Result<TableRef> {
     parser.advance();
     parser.expect_kind(Kind::LeftParen)?;
@@ -78,7 +78,7 @@ fn json_table_column(parser: &mut Parser<'_>) -> Result<JsonTableColumn> {
     })
 }
 
-/// `NULL ON`, `ERROR ON`, `DEFAULT text ON`, where one is there.
+/// An optional `NULL ON`, `ERROR ON` or `DEFAULT text ON`.
 fn json_table_condition(parser: &mut Parser<'_>) -> Result<Option<JsonTableCondition>> {
     let condition = match parser.eat_any(&[Kw::NULL, Kw::ERROR, Kw::DEFAULT]) {
         None => return Ok(None),

@@ -1,4 +1,4 @@
-//! What quoted tokens hold, and how expressions are named by their text.
+//! The contents of quoted tokens, and the names that expressions get from their text.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use crate::lexer::raw_bytes::{as_name, bytes_of, has_carried};
 use crate::lexer::token::Kind;
 use crate::lexer::{Lexer, plain_length};
 
-/// The text of a string literal, its quotes included in `token`. Source: manual 9.1.1 "String Literals",
-/// table 9.1.
+/// The text of a string literal. `token` includes its quotes. Source: manual 9.1.1 "String Literals", table
+/// 9.1.
 pub fn unquote(token: &str, backslash_escapes: bool) -> String {
     let Some(&quote) = token.as_bytes().first() else {
         return String::new();
@@ -24,7 +24,7 @@ pub fn unquote(token: &str, backslash_escapes: bool) -> String {
     let mut chars = inner.chars();
     while let Some(c) = chars.next() {
         if c == quote {
-            // The lexer has seen to it that the quote is there twice.
+            // The lexer ends the token at a single quote, so this one is doubled.
             chars.next();
             text.push(quote);
         } else if c == '\\' && backslash_escapes {
@@ -47,7 +47,7 @@ pub fn unquote(token: &str, backslash_escapes: bool) -> String {
     text
 }
 
-/// The text of a literal that stands where only text can: a comment, a name, a password.
+/// The text of a literal at a place that requires text: a comment, a name, a password.
 pub fn text_of_bytes(text: String) -> Result<String> {
     if !has_carried(&text) {
         return Ok(text);
@@ -60,7 +60,7 @@ pub fn text_of_bytes(text: String) -> Result<String> {
     })
 }
 
-/// A literal's text, or its bytes where they may be none.
+/// A literal as text, or as bytes if it is not valid text.
 pub fn text_or_bytes(text: String) -> Expr {
     if !has_carried(&text) {
         return Expr::Text(text);
@@ -112,7 +112,7 @@ fn radix_digits(token: &str) -> &[u8] {
     bytes.get(2..end).unwrap_or_default()
 }
 
-/// What MySQL calls a select item without an alias: `source` is the text it was written in.
+/// The name that MySQL gives to a select item without an alias. `source` is its text.
 pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
     match expr {
         Expr::Column(name) => name.column.clone(),
@@ -139,8 +139,8 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
     }
 }
 
-/// The first string literal of a text; `'a' 'b'` is named `a`. Blanks before the text are no part of the
-/// name.
+/// The first string literal of a text, because `'a' 'b'` is named `a`. Blanks before the text are not part of
+/// the name.
 fn first_text(source: &str, mode: &SqlMode) -> Option<String> {
     let mut lexer = Lexer::new(source, 0, mode);
     loop {

@@ -1,4 +1,5 @@
-//! VALUES with nothing but literals, read from the bytes: no token and no expression is made of a value.
+//! Reads VALUES that consist of literals only, directly from the bytes: no tokens and no expressions are
+//! made.
 //!
 //! If anything else occurs (a comment, an expression, DEFAULT), the parser reads the rows from the start.
 
@@ -8,11 +9,12 @@ use super::literal::hex_bytes;
 use crate::ast::LiteralRows;
 use crate::lexer::raw_bytes::{bytes_of, has_carried};
 
-/// Integers of so many digits are surely signed ones of 64 bits.
+/// Integers with this many digits always fit into signed 64 bits.
 const INTEGER_DIGITS: usize = 18;
-/// Room that is made at once for texts; a text of many statements does not ask for more with each of them.
+/// The most memory that is reserved at first. A text of many statements must not reserve its whole length for
+/// each of them.
 const RESERVED_BYTES: usize = 1 << 20;
-/// DECIMAL has no more.
+/// The maximum of DECIMAL.
 const DECIMAL_DIGITS: usize = 65;
 
 /// The rows that begin at `at`, and where they end.
@@ -37,9 +39,9 @@ pub(super) fn literal_rows(
         scanner.skip_blank();
         match scanner.peek() {
             b',' => scanner.at += 1,
-            // What may stand after rows: the end, which is a byte 0 here, another statement, AS or ON.
+            // After the rows may come the end (a byte 0 here), another statement, AS or ON.
             0 | b';' | b'a' | b'A' | b'o' | b'O' => return Some((scanner.rows.finished(), end)),
-            // A comment, after which more rows may follow.
+            // Perhaps a comment, after which more rows may follow.
             _ => return None,
         }
         scanner.skip_blank();
@@ -141,7 +143,7 @@ impl Scanner<'_> {
                     b'Z' => ("\u{1a}", 2),
                     // The backslash stays: in a pattern of LIKE it makes them ordinary characters.
                     b'%' | b'_' => ("\\", 1),
-                    // The character itself, which is not looked at again.
+                    // The character itself, which must not be examined again.
                     _ => ("", 1),
                 };
                 self.rows.push_part(part);
@@ -154,7 +156,7 @@ impl Scanner<'_> {
                 self.at = end + 1;
                 return self.end_text(from, is_binary);
             }
-            // Two quotes are one, the second.
+            // Two quotes stand for one. The second one is copied.
             start = end + 1;
             search = end + 2;
         }
@@ -249,7 +251,7 @@ mod tests {
 
     type Rows = Vec<Vec<Option<Expr>>>;
 
-    /// As expressions: by this file, and by the parser.
+    /// The rows as expressions: read by this file, and by the parser.
     fn both(rows: &str) -> (Option<Rows>, Rows) {
         let fast = literal_rows(rows, 0, true, false).map(|(found, end)| {
             assert_eq!(end, rows.len());

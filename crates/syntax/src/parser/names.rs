@@ -87,7 +87,7 @@ pub fn column_name(parser: &mut Parser<'_>) -> Result<ColumnName> {
     match database.as_deref() {
         Some("") => return Err(Error::new(errno::ER_WRONG_DB_NAME, "Incorrect database name ''")),
         Some(_) => {}
-        // To MySQL an empty table is none.
+        // MySQL treats an empty table name as none.
         None => table = table.filter(|table| !table.is_empty()),
     }
     Ok(ColumnName {

@@ -1,4 +1,4 @@
-//! PARTITION BY, and what ALTER TABLE does with partitions.
+//! PARTITION BY, and the actions of ALTER TABLE on partitions.
 
 use types::{Error, Result};
 
@@ -10,7 +10,7 @@ use crate::ast::{
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// `PARTITION BY ...`, where it is there.
+/// An optional `PARTITION BY ...`.
 pub fn partitioning(parser: &mut Parser<'_>) -> Result<Option<Partitioning>> {
     if !parser.is(Kw::PARTITION) || !parser.peek_is(Kw::BY) {
         return Ok(None);
@@ -109,7 +109,8 @@ fn partition_columns(parser: &mut Parser<'_>) -> Result<Vec<String>> {
     Ok(columns)
 }
 
-/// The list of PARTITION BY. MySQL's parser compares the numbers of what is listed.
+/// The list of PARTITION BY. MySQL's parser compares how many partitions and subpartitions are listed with
+/// the numbers given.
 fn partition_definitions(
     parser: &mut Parser<'_>,
     by: &PartitionBy,
@@ -128,7 +129,7 @@ fn partition_definitions(
         None => partitions.first().map_or(0, subpartitions),
     };
     let is_other = |p: &PartitionDefinition| match sub.and_then(|sub| sub.count) {
-        // With a number they need not be listed.
+        // If their number is given, they need not be listed.
         Some(_) => !p.subpartitions.is_empty() && subpartitions(p) != wanted,
         None => subpartitions(p) != wanted,
     };
@@ -257,7 +258,7 @@ fn partition_options(parser: &mut Parser<'_>) -> Result<PartitionOptions> {
     }
 }
 
-/// `PARTITION (name, ...)` after the name of a table; empty where it is not there.
+/// An optional `PARTITION (name, ...)` after the name of a table. Empty if it is missing.
 pub fn partition_selection(parser: &mut Parser<'_>) -> Result<Vec<String>> {
     if !parser.eat(Kw::PARTITION) {
         return Ok(Vec::new());
@@ -276,7 +277,7 @@ fn partition_names(parser: &mut Parser<'_>) -> Result<PartitionNames> {
     }
 }
 
-/// `ADD PARTITION ...`; ADD has been taken.
+/// `ADD PARTITION ...`, after the word ADD.
 pub fn add_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
     parser.expect(Kw::PARTITION)?;
     no_write_to_binlog(parser);
@@ -287,7 +288,7 @@ pub fn add_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
     Ok(partition(action))
 }
 
-/// `DROP PARTITION name, ...`; DROP has been taken.
+/// `DROP PARTITION name, ...`, after the word DROP.
 pub fn drop_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
     parser.expect(Kw::PARTITION)?;
     Ok(partition(PartitionAction::Drop(
@@ -299,7 +300,7 @@ fn no_write_to_binlog(parser: &mut Parser<'_>) {
     parser.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
 }
 
-/// What else ALTER TABLE does with partitions, where it is there.
+/// Any other action of ALTER TABLE on partitions, if one begins here.
 pub fn partition_action(parser: &mut Parser<'_>) -> Result<Option<AlterItem>> {
     if parser.eat_all(&[Kw::REMOVE, Kw::PARTITIONING]) {
         return Ok(Some(partition(PartitionAction::Remove)));

@@ -9,8 +9,8 @@ use crate::ast::{Expr, NumberText, QueryBody, TemporalKind, UnaryOp};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// A literal directly followed by a comma or a closing parenthesis: what most values of large INSERTs
-/// are. It is taken without asking at each level of precedence for an operator that is not there.
+/// A literal directly followed by a comma or a closing parenthesis, like most values of large INSERTs. It is
+/// taken without looking for an operator at each level of precedence.
 pub fn lone_literal(parser: &mut Parser<'_>) -> Result<Option<Expr>> {
     if !parser.is_before_delimiter() || parser.is_deepest() {
         return Ok(None);
@@ -125,8 +125,8 @@ fn system_variable(parser: &mut Parser<'_>) -> Result<Expr> {
     Ok(Expr::SystemVariable { scope, name })
 }
 
-/// Parentheses that stand together are counted, and closed one after the other around what the innermost ones
-/// hold.
+/// Counts adjacent opening parentheses, reads the contents of the innermost, and then closes one after the
+/// other.
 fn parenthesised(parser: &mut Parser<'_>) -> Result<Expr> {
     let open = parser.open_parentheses()?;
     let outside = std::mem::take(&mut parser.height);
@@ -158,12 +158,13 @@ fn parenthesised(parser: &mut Parser<'_>) -> Result<Expr> {
     Ok(inner)
 }
 
-/// Whether a query in parentheses, the cursor after them, is an operand of another.
+/// Whether a query in parentheses, which ends before the cursor, is an operand of another.
 fn is_within_query(parser: &Parser<'_>) -> bool {
     parser.is_any(&[Kw::UNION, Kw::EXCEPT, Kw::INTERSECT, Kw::ORDER, Kw::LIMIT])
 }
 
-/// What parentheses hold, whose first expression has been read: itself, or a row.
+/// The contents of parentheses whose first expression has been read: this expression, or a row that begins
+/// with it.
 fn closed(parser: &mut Parser<'_>, first: Expr) -> Result<Expr> {
     if parser.kind() != Kind::Comma {
         parser.expect_kind(Kind::RightParen)?;

@@ -1,4 +1,4 @@
-//! Query expressions: set operations, WITH, and what may follow any query.
+//! Query expressions: set operations, WITH, and the clauses that may follow any query.
 
 use types::Result;
 
@@ -109,7 +109,7 @@ fn query_term(parser: &mut Parser<'_>) -> Result<QueryBody> {
     }
 }
 
-/// `(query)`. Further parentheses around all of it change nothing.
+/// `(query)`. More parentheses around it have no effect.
 pub fn query_in_parentheses(parser: &mut Parser<'_>) -> Result<Box<Query>> {
     let open = parser.open_parentheses()?;
     if open == 0 {
@@ -163,7 +163,7 @@ fn locking(parser: &mut Parser<'_>) -> Result<Vec<LockingClause>> {
     Ok(clauses)
 }
 
-/// What follows FOR.
+/// A locking clause after FOR.
 fn locking_clause(parser: &mut Parser<'_>) -> Result<LockingClause> {
     let exclusive = match parser.eat_any(&[Kw::UPDATE, Kw::SHARE]) {
         Some(keyword) => keyword == Kw::UPDATE,
@@ -185,7 +185,7 @@ fn locking_clause(parser: &mut Parser<'_>) -> Result<LockingClause> {
     Ok(LockingClause { exclusive, wait, of })
 }
 
-/// The INTO after the last operand of a set operation, which is that of the whole query.
+/// The INTO after the last operand of a set operation. It belongs to the whole query.
 fn into_of_last(body: &mut QueryBody) -> Option<Box<SelectInto>> {
     match body {
         QueryBody::SetOperation { rest, .. } => match rest.last_mut().map(|last| &mut last.operand) {

@@ -8,7 +8,7 @@ use crate::ast::{NamedExpr, Select, SelectItem};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// One SELECT, up to what may follow any query.
+/// One SELECT, up to the clauses that may follow any query.
 pub fn select(parser: &mut Parser<'_>) -> Result<Select> {
     parser.expect(Kw::SELECT)?;
     let hints = hints::hints(parser);
@@ -25,7 +25,7 @@ pub fn select(parser: &mut Parser<'_>) -> Result<Select> {
     Ok(select)
 }
 
-/// Words between SELECT and its list. Those about caches mean nothing here.
+/// The words between SELECT and its list. Those about caches have no effect here.
 fn select_options(parser: &mut Parser<'_>) -> Result<Select> {
     let mut distinct = None;
     let mut select = Select::default();
@@ -88,7 +88,7 @@ fn select_item(parser: &mut Parser<'_>) -> Result<SelectItem> {
     let aliased = alias.is_some();
     let name = match alias {
         Some(alias) => alias,
-        // Whatever it is a query of.
+        // A subquery is always named by its whole text.
         None if is_query => parser.source(start, end).to_owned(),
         None => item_name(&expr, parser.source(start, end), &parser.mode),
     };

@@ -46,7 +46,7 @@ fn set_role(parser: &mut Parser<'_>) -> Result<Statement> {
     })))
 }
 
-/// `SET DEFAULT ROLE NONE | ALL | role, ... TO user, ...`, the first words taken.
+/// `SET DEFAULT ROLE NONE | ALL | role, ... TO user, ...`, after the word ROLE.
 fn set_default_role(parser: &mut Parser<'_>) -> Result<Statement> {
     let roles = account::role_list(parser)?;
     parser.expect(Kw::TO)?;
@@ -170,8 +170,7 @@ fn variable(parser: &mut Parser<'_>, scope: VariableScope, name: String) -> Resu
     Ok(SetClause::Variable { scope, name, value })
 }
 
-/// `ON`, `ALL`, `BINARY`, `ROW`, `SYSTEM` are words of the language that stand for themselves here, as is
-/// any bare name.
+/// The keywords `ON`, `ALL`, `BINARY`, `ROW` and `SYSTEM` are values here, and so is any unquoted name.
 fn variable_value(parser: &mut Parser<'_>) -> Result<Option<Expr>> {
     if parser.eat(Kw::DEFAULT) {
         return Ok(None);

@@ -121,7 +121,7 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     parser.fail()
 }
 
-/// `SHOW ENGINE name | ALL STATUS | MUTEX | LOGS`, ENGINE taken.
+/// `SHOW ENGINE name | ALL STATUS | MUTEX | LOGS`, after the word ENGINE.
 fn show_engine(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     let name = match parser.eat(Kw::ALL) {
         true => None,
@@ -136,7 +136,7 @@ fn show_engine(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     Ok(ShowStatement::OfServer(ServerShow::Engine { name, of }))
 }
 
-/// Lists of a database's or a table's things.
+/// Lists about a database or a table.
 fn show_of_object(parser: &mut Parser<'_>) -> Result<Option<ShowStatement>> {
     let full = (parser.is(Kw::FULL) || parser.is(Kw::EXTENDED))
         && parser.peek_is_any(&[Kw::TABLES, Kw::COLUMNS, Kw::FIELDS, Kw::FULL]);
@@ -220,7 +220,7 @@ fn show_create(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     parser.fail()
 }
 
-/// `SHOW TABLE t [INDEX i] REGIONS`, as TiDB has it; TABLE taken.
+/// TiDB's `SHOW TABLE t [INDEX i] REGIONS`, after the word TABLE.
 fn show_regions(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     let table = parser.object_name()?;
     let index = split_table::index_to_split(parser)?;
@@ -255,7 +255,7 @@ fn show_variables(parser: &mut Parser<'_>) -> Result<Option<ShowStatement>> {
     if scoped { parser.fail() } else { Ok(None) }
 }
 
-/// `SHOW WARNINGS [LIMIT [offset,] n]`, the word taken.
+/// `SHOW WARNINGS [LIMIT [offset,] n]`, after the word WARNINGS or ERRORS.
 fn show_warnings(parser: &mut Parser<'_>, errors_only: bool) -> Result<ShowStatement> {
     let mut offset = 0;
     let mut count = None;
@@ -302,7 +302,7 @@ fn show_filter(parser: &mut Parser<'_>) -> Result<ShowFilter> {
     Ok(ShowFilter::None)
 }
 
-/// A pattern that matches just this text.
+/// A pattern that matches only this text.
 fn escape_like(text: &str) -> String {
     text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }

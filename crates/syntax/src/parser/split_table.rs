@@ -1,4 +1,4 @@
-//! SPLIT TABLE, as TiDB has it.
+//! TiDB's SPLIT TABLE.
 
 use types::{Error, Result};
 

@@ -11,7 +11,7 @@ use crate::ast::{Delete, ExplainFormat, Maintenance, PrepareSource, Query, State
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Reads one statement, up to its semicolon or the end. Fails with 1065 on nothing at all.
+/// Reads one statement, up to its semicolon or the end. Fails with 1065 if the text is empty.
 pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
     let start = parser.start();
     if parser.at_statement_end() && is_comment_alone(parser) {
@@ -41,7 +41,8 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
     })
 }
 
-/// Before the first token, something was skipped that is more than blanks: a statement that does nothing.
+/// Whether the lexer skipped more than blanks before the first token. A comment alone is a statement that
+/// does nothing.
 fn is_comment_alone(parser: &Parser<'_>) -> bool {
     !parser
         .source(parser.previous_end(), parser.start())

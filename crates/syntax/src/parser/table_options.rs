@@ -7,7 +7,7 @@ use crate::ast::TableOptions;
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// Options that mean nothing here: `NAME [=] value`. Some of them are shown.
+/// Options without an effect in StemDB: `NAME [=] value`. SHOW CREATE TABLE shows some of them.
 const IGNORED: &[Kw] = &[
     Kw::ROW_FORMAT,
     Kw::KEY_BLOCK_SIZE,
@@ -40,7 +40,7 @@ pub fn table_options(parser: &mut Parser<'_>) -> Result<TableOptions> {
     Ok(options)
 }
 
-/// One option, where one begins.
+/// Reads one option. Returns false if none begins here.
 pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Result<bool> {
     if parser.eat(Kw::ENGINE) {
         parser.eat_kind(Kind::Equal);
@@ -98,7 +98,7 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
     Ok(true)
 }
 
-/// Where and how MySQL would store the table.
+/// Options about where and how MySQL would store the table.
 fn option_of_storage(parser: &mut Parser<'_>, options: &mut TableOptions) -> Result<bool> {
     if parser.eat(Kw::AUTOEXTEND_SIZE) {
         parser.eat_kind(Kind::Equal);
@@ -107,7 +107,7 @@ fn option_of_storage(parser: &mut Parser<'_>, options: &mut TableOptions) -> Res
         parser.eat_kind(Kind::Equal);
         options.tablespace = Some(parser.name_or_text()?);
     } else if parser.eat(Kw::UNION) {
-        // Of the MERGE engine. InnoDB does not keep it.
+        // An option of the MERGE engine, which InnoDB ignores.
         parser.eat_kind(Kind::Equal);
         parser.expect_kind(Kind::LeftParen)?;
         if parser.kind() != Kind::RightParen {

@@ -16,18 +16,18 @@ struct PendingJoin {
     left: TableRef,
 }
 
-/// What parentheses in FROM hold.
+/// The contents of parentheses in FROM.
 enum Parenthesised {
     Query(Box<Query>),
     Tables(Vec<TableRef>),
 }
 
-/// What commas separate: tables, with the joins after each.
+/// Table references separated by commas, each with its joins.
 pub fn table_refs(parser: &mut Parser<'_>) -> Result<Vec<TableRef>> {
     parser.comma_separated(joined_tables)
 }
 
-/// What follows the first of several tables in parentheses.
+/// The rest of a list in parentheses, after its first table.
 fn table_refs_behind(parser: &mut Parser<'_>, first: TableRef) -> Result<Vec<TableRef>> {
     let mut tables = vec![joins_behind(parser, first)?];
     while parser.eat_kind(Kind::Comma) {
@@ -41,7 +41,7 @@ fn joined_tables(parser: &mut Parser<'_>) -> Result<TableRef> {
     joins_behind(parser, first)
 }
 
-/// A table reference with all joins. A condition is that of the last join before it that has none.
+/// A table reference with all its joins. A condition belongs to the last join before it that has none.
 fn joins_behind(parser: &mut Parser<'_>, mut last: TableRef) -> Result<TableRef> {
     let mut pending: Vec<PendingJoin> = Vec::new();
     loop {
@@ -66,8 +66,7 @@ fn joins_behind(parser: &mut Parser<'_>, mut last: TableRef) -> Result<TableRef>
             break;
         }
     }
-    // Joins without a condition have waited for one on their right; they come before what is joined
-    // there.
+    // Joins that got no condition come before the joins on their right.
     while let Some(PendingJoin { kind, left }) = pending.pop() {
         if matches!(kind, JoinKind::Left | JoinKind::Right) {
             return parser.fail();
@@ -165,8 +164,8 @@ fn odbc_join(parser: &mut Parser<'_>) -> Result<TableRef> {
     Ok(TableRef::Nested(vec![joined]))
 }
 
-/// A query or table references in parentheses. Which of them shows after the innermost parenthesis:
-/// `((SELECT 1) UNION ...)`, but `((SELECT 1) AS t, ...)`.
+/// A query or table references in parentheses. Which of the two it is becomes clear only after the innermost
+/// parenthesis: `((SELECT 1) UNION ...)`, but `((SELECT 1) AS t, ...)`.
 fn parenthesised_from(parser: &mut Parser<'_>) -> Result<Parenthesised> {
     let open = parser.open_parentheses()?;
     let mut inner = match clauses::at_query(parser) {
@@ -185,7 +184,7 @@ fn parenthesised_from(parser: &mut Parser<'_>) -> Result<Parenthesised> {
     Ok(inner)
 }
 
-/// What parentheses hold that begin with other ones.
+/// The contents of parentheses that begin with other parentheses.
 fn parenthesised_behind(parser: &mut Parser<'_>, inner: Parenthesised) -> Result<Parenthesised> {
     Ok(match inner {
         Parenthesised::Query(query) if clauses::is_behind_query_term(parser) => {
@@ -249,7 +248,7 @@ fn as_of_clause(parser: &mut Parser<'_>) -> Result<Option<Expr>> {
     parser.arithmetic(0).map(Some)
 }
 
-/// Hints follow each other with blanks between them.
+/// Index hints, separated by blanks.
 fn index_hints(parser: &mut Parser<'_>) -> Result<Vec<IndexHint>> {
     let mut hints = Vec::new();
     while let Some(keyword) = parser.eat_any(&[Kw::USE, Kw::IGNORE, Kw::FORCE]) {

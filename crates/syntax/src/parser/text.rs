@@ -1,4 +1,4 @@
-//! Text literals: adjacent ones are one, and a character set may introduce them.
+//! String literals: adjacent ones are joined, and a character set may introduce them.
 
 use types::{Charset, Result};
 
@@ -8,7 +8,7 @@ use crate::ast::{Expr, Introducer};
 use crate::lexer::raw_bytes::bytes_of;
 use crate::lexer::token::Kind;
 
-/// Adjacent literals are one: `'a' 'b'`.
+/// Joins adjacent literals: `'a' 'b'` is `'ab'`.
 pub fn text_literals(parser: &mut Parser<'_>) -> Result<Expr> {
     let is_national = parser.kind() == Kind::NationalText;
     // `N` before the quote.

@@ -6,8 +6,7 @@ use super::Parser;
 use crate::ast::TransactionStatement;
 use crate::lexer::keywords::Keyword as Kw;
 
-/// A text that is one of BEGIN, COMMIT and ROLLBACK and nothing else, as most transactions send them. It
-/// needs no parser.
+/// Recognises a text that is just BEGIN, COMMIT or ROLLBACK, as most clients send them, without the parser.
 pub fn parse_transaction_word(text: &str) -> Option<TransactionStatement> {
     let (chain, release) = (false, false);
     match text {

@@ -1,5 +1,5 @@
-//! MySQL's statements that the parser does not read yet: error 1235 with their name, not 1064, which means a
-//! typing error.
+//! MySQL's statements that the parser does not read. They fail with error 1235 and their name, because 1064
+//! would mean a syntax error.
 
 use types::{Error, Result};
 
@@ -29,7 +29,7 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::GET, "use SHOW WARNINGS"),
 ];
 
-/// What CREATE, ALTER and DROP may name, as the error shows it, and what to do instead.
+/// Objects of CREATE, ALTER and DROP: the keyword, the object's name in the error, and what to do instead.
 const OBJECTS: &[(Kw, &str, &str)] = &[
     (Kw::TRIGGER, "TRIGGER", "do it in the application"),
     (Kw::PROCEDURE, "PROCEDURE", "run the statements from the client"),
@@ -53,7 +53,7 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
     ),
 ];
 
-/// Takes the words for a kind of object.
+/// Takes the keywords of a kind of object.
 pub fn object_kind(parser: &mut Parser<'_>) -> Option<ObjectKind> {
     match parser.eat_any(&[Kw::VIEW, Kw::PROCEDURE, Kw::FUNCTION, Kw::TRIGGER, Kw::EVENT])? {
         Kw::VIEW => Some(ObjectKind::View),
@@ -64,7 +64,7 @@ pub fn object_kind(parser: &mut Parser<'_>) -> Option<ObjectKind> {
     }
 }
 
-/// DROP of such an object, the kind taken.
+/// DROP of such an object, after its kind.
 pub fn drop_object(parser: &mut Parser<'_>, kind: ObjectKind) -> Result<Statement> {
     let if_exists = parser.if_exists()?;
     let names = if kind == ObjectKind::View {
@@ -81,7 +81,7 @@ pub fn drop_object(parser: &mut Parser<'_>, kind: ObjectKind) -> Result<Statemen
     })
 }
 
-/// A statement that begins with no word of those that the parser reads.
+/// The error for a statement that begins with a word that the parser does not know.
 pub fn refuse_statement(parser: &Parser<'_>) -> Result<Statement> {
     for (word, instead) in STATEMENTS {
         if parser.is(*word) {
@@ -91,7 +91,7 @@ pub fn refuse_statement(parser: &Parser<'_>) -> Result<Statement> {
     parser.fail()
 }
 
-/// CREATE, ALTER or DROP of something, the verb taken.
+/// The error for CREATE, ALTER or DROP of an unknown object, after the verb.
 pub fn refuse_object(parser: &Parser<'_>, verb: &str) -> Result<Statement> {
     for (word, what, instead) in OBJECTS {
         if parser.is(*word) {

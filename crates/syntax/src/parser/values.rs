@@ -1,4 +1,4 @@
-//! Rows of values, and what is assigned to columns.
+//! Rows of values, and assignments to columns.
 
 use types::Result;
 
@@ -20,7 +20,7 @@ pub fn rows_of_values(parser: &mut Parser<'_>) -> Result<Vec<Vec<Option<Expr>>>>
     Ok(rows)
 }
 
-/// `width`: how many values there probably are, as many as in the row before.
+/// `width`: the expected number of values, which is that of the previous row.
 pub fn row_of_values(parser: &mut Parser<'_>, width: usize) -> Result<Vec<Option<Expr>>> {
     parser.expect_kind(Kind::LeftParen)?;
     let mut values = Vec::with_capacity(width);
@@ -35,7 +35,7 @@ pub fn row_of_values(parser: &mut Parser<'_>, width: usize) -> Result<Vec<Option
     Ok(values)
 }
 
-/// `DEFAULT` by itself, as `None`, or an expression.
+/// An expression, or `None` for DEFAULT.
 pub fn value_or_default(parser: &mut Parser<'_>) -> Result<Option<Expr>> {
     if parser.is(Kw::DEFAULT) && parser.peek().kind != Kind::LeftParen {
         parser.advance();

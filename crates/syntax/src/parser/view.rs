@@ -7,8 +7,8 @@ use crate::ast::{CheckOption, CreateView, Statement, ViewAlgorithm, ViewVerb};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// `[OR REPLACE] [ALGORITHM = ...] [DEFINER = ...] [SQL SECURITY ...] VIEW ...`, CREATE or ALTER taken.
-/// `None`, with nothing taken, where it is not a view.
+/// `[OR REPLACE] [ALGORITHM = ...] [DEFINER = ...] [SQL SECURITY ...] VIEW ...`, after CREATE or ALTER.
+/// `None`, with nothing taken, if it is not a view.
 pub fn view(parser: &mut Parser<'_>, alters: bool) -> Result<Option<Statement>> {
     let mut ahead = parser.fork();
     let Ok(mut view) = view_clauses(&mut ahead, alters) else {
@@ -27,7 +27,7 @@ pub fn view(parser: &mut Parser<'_>, alters: bool) -> Result<Option<Statement>> 
     Ok(Some(Statement::CreateView(Box::new(view))))
 }
 
-/// What stands before VIEW.
+/// The clauses before VIEW.
 fn view_clauses(parser: &mut Parser<'_>, alters: bool) -> Result<CreateView> {
     let verb = if alters {
         ViewVerb::Alter
@@ -117,7 +117,7 @@ mod tests {
         ] {
             assert_eq!(parse_one(text, sql_mode()).unwrap_err().code, 1064, "{text}");
         }
-        // Of a trigger, it says so.
+        // The error names the trigger.
         let error = parse_one("create definer = a trigger t", sql_mode()).unwrap_err();
         assert_eq!(error.code, 1235);
     }

@@ -7,7 +7,7 @@ use crate::ast::{Expr, Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, W
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// `WINDOW name AS (specification), ...`, where it is there.
+/// An optional `WINDOW name AS (specification), ...`.
 pub fn window_clause(parser: &mut Parser<'_>) -> Result<Vec<NamedWindow>> {
     if !parser.eat(Kw::WINDOW) {
         return Ok(Vec::new());
@@ -20,7 +20,7 @@ pub fn window_clause(parser: &mut Parser<'_>) -> Result<Vec<NamedWindow>> {
     })
 }
 
-/// A function of a window, from its name on: `LAG(a, 2) IGNORE NULLS OVER ...`.
+/// A window function, from its name on: `LAG(a, 2) IGNORE NULLS OVER ...`.
 pub fn window_function(parser: &mut Parser<'_>) -> Result<Expr> {
     let name = parser.word().to_ascii_lowercase();
     parser.advance();
@@ -39,8 +39,8 @@ pub fn window_function(parser: &mut Parser<'_>) -> Result<Expr> {
     over(parser, Expr::Function { name, args })
 }
 
-/// The grammar says how many arguments there are, and that a number of rows is a literal, a parameter or
-/// a variable.
+/// The arguments. The grammar fixes how many there are, and that a number of rows is a literal, a parameter
+/// or a variable.
 fn window_arguments(parser: &mut Parser<'_>, name: &str) -> Result<Vec<Expr>> {
     parser.expect_kind(Kind::LeftParen)?;
     let mut args = Vec::new();
@@ -70,7 +70,7 @@ fn window_arguments(parser: &mut Parser<'_>, name: &str) -> Result<Vec<Expr>> {
 fn row_count(parser: &mut Parser<'_>) -> Result<Expr> {
     match parser.kind() {
         Kind::Integer | Kind::Parameter | Kind::At => parser.primary(),
-        // A name would be that of a stored program's variable.
+        // In MySQL, a name here is a variable of a stored program.
         Kind::Word | Kind::QuotedWord if !parser.is_reserved() => {
             let name = parser.name()?;
             Err(Error::new(
@@ -82,7 +82,7 @@ fn row_count(parser: &mut Parser<'_>) -> Result<Expr> {
     }
 }
 
-/// `OVER name`, `OVER (specification)`, the cursor at OVER.
+/// `OVER name` or `OVER (specification)`.
 pub fn over(parser: &mut Parser<'_>, function: Expr) -> Result<Expr> {
     parser.expect(Kw::OVER)?;
     let window = if parser.kind() == Kind::LeftParen {
@@ -190,7 +190,7 @@ fn frame_offset(parser: &mut Parser<'_>) -> Result<FrameOffset> {
     })
 }
 
-/// Refuses what MySQL parses and does not support.
+/// The error for syntax that MySQL parses and does not support.
 fn not_yet(what: &str) -> Error {
     Error::new(
         errno::ER_NOT_SUPPORTED_YET,

@@ -10,15 +10,15 @@ use crate::ast::{Delete, Insert, InsertRows, LiteralRows, ObjectName, RowAlias, 
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// So many rows are read as literals only.
+/// From this number of rows on, [`LiteralRows`] are tried first.
 const LITERAL_ROWS_MIN: usize = 8;
 
-/// INSERT and REPLACE, the cursor at the verb.
+/// INSERT and REPLACE, from the verb on.
 pub fn insert(parser: &mut Parser<'_>) -> Result<Insert> {
     let replace = parser.is(Kw::REPLACE);
     parser.advance();
     let hints = hints::hints(parser);
-    // Priorities mean nothing here, as with InnoDB.
+    // Priorities have no effect here, as with InnoDB.
     if parser.eat_any(&[Kw::LOW_PRIORITY, Kw::DELAYED]).is_none() && !replace {
         parser.eat(Kw::HIGH_PRIORITY);
     }
@@ -77,7 +77,7 @@ fn insert_rows(parser: &mut Parser<'_>, insert: &mut Insert) -> Result<()> {
     }
     if parser.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || parser.kind() == Kind::LeftParen {
         insert.rows = match Box::new(parser.query()?).into_plain_values() {
-            // As without the parentheses: with DEFAULT, for one.
+            // The same as without parentheses: DEFAULT is allowed, for example.
             Ok(rows) => InsertRows::Values(rows),
             Err(query) => InsertRows::Query(query),
         };
@@ -86,7 +86,7 @@ fn insert_rows(parser: &mut Parser<'_>, insert: &mut Insert) -> Result<()> {
     parser.fail()
 }
 
-/// Many rows of literals. Few are as quick the usual way, which knows more of them.
+/// Reads many rows of literals. For few rows the general parser is as fast, and accepts more.
 fn many_literals(parser: &mut Parser<'_>) -> Option<LiteralRows> {
     let (rows, end) = literal_rows(
         parser.whole_text(),
@@ -146,12 +146,13 @@ pub fn delete(parser: &mut Parser<'_>) -> Result<Delete> {
     parser.advance();
     let hints = hints::hints(parser);
     let mut ignore = false;
-    // Each of them is a name too: `DELETE quick FROM ...` is about a table only with a comma or a star.
+    // Each of these words can be a name, too. `DELETE quick FROM ...` names a table only with a comma or a
+    // star.
     while let Some(word) = parser.eat_any(&[Kw::LOW_PRIORITY, Kw::QUICK, Kw::IGNORE]) {
         ignore |= word == Kw::IGNORE;
     }
-    // The form for several tables, `DELETE t, ... FROM ...` or `DELETE FROM t, ... USING ...`: with one
-    // table it is the plain one, but for ORDER BY and LIMIT.
+    // The form for several tables: `DELETE t, ... FROM ...` or `DELETE FROM t, ... USING ...`. With one table
+    // it means the same as the plain form, but allows no ORDER BY and LIMIT.
     let mut targets = Vec::new();
     if !parser.eat(Kw::FROM) {
         if !matches!(parser.kind(), Kind::Word | Kind::QuotedWord) || parser.is_reserved() {
@@ -211,7 +212,7 @@ fn delete_target(parser: &mut Parser<'_>) -> Result<ObjectName> {
     Ok(name)
 }
 
-/// Whether what follows is the `t, ... USING` of `DELETE FROM t, ... USING ...`.
+/// Whether the list of `DELETE FROM t, ... USING ...` begins here.
 fn at_targets_of_using(parser: &Parser<'_>) -> bool {
     let mut ahead = parser.fork();
     ahead.comma_separated(delete_target).is_ok() && ahead.is(Kw::USING)

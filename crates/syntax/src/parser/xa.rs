@@ -10,7 +10,7 @@ use crate::lexer::token::Kind;
 
 /// The longest part of an xid.
 const PART_BYTES_MAX: usize = 64;
-/// The format of an xid that names none.
+/// The default format of an xid.
 const FORMAT: u64 = 1;
 
 pub fn xa(parser: &mut Parser<'_>) -> Result<XaStatement> {

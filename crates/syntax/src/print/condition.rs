@@ -22,7 +22,7 @@ const TRUTH_FUNCTIONS: &[&str] = &[
     "strcmp",
 ];
 
-/// Whether MySQL accepts the expression as a condition without a comparison.
+/// Whether MySQL stores the expression as a condition without adding a comparison.
 fn is_truth(expr: &Expr) -> bool {
     match expr {
         Expr::Bool(_)
@@ -86,7 +86,7 @@ pub fn negation(printer: &mut Printer<'_>, expr: &Expr) {
     match expr {
         Expr::And(list) => negations(printer, " or ", list),
         Expr::Or(list) => negations(printer, " and ", list),
-        // NOT is that of the first operand.
+        // MySQL applies NOT to the first operand.
         Expr::Binary {
             op: BinaryOp::Xor,
             left,

@@ -1,10 +1,11 @@
-//! Calls: synonyms have one name, some functions are operators, some have clauses among their arguments.
+//! Calls: synonyms are printed by one name, some functions as operators, some with clauses among their
+//! arguments.
 
 use super::printer::Printer;
 use super::{cast, operators};
 use crate::ast::{CastType, Expr};
 
-/// Names that MySQL prints by another. Source: its answers.
+/// Functions that MySQL prints under another name. Source: MySQL 8.0.33's answers.
 const SYNONYMS: &[(&str, &str)] = &[
     ("ceil", "ceiling"),
     ("character_length", "char_length"),
@@ -126,7 +127,7 @@ fn date_arithmetic(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
     printer.put(")");
 }
 
-/// The clauses are the type as that of a NULL, then keyword and default of ON EMPTY and ON ERROR; see
+/// `clauses` has a NULL cast to the type, then keyword and default of ON EMPTY and of ON ERROR. See
 /// `parser::call_clauses`.
 fn json_value(printer: &mut Printer<'_>, document: &Expr, path: &Expr, clauses: &[Expr]) {
     printer.put("json_value(");
@@ -153,7 +154,7 @@ fn json_value(printer: &mut Printer<'_>, document: &Expr, path: &Expr, clauses: 
     }
     let conditions = clauses.get(1..).unwrap_or_default();
     let is_null = |condition: &Expr| matches!(condition, Expr::Keyword(word) if word == "null");
-    // NULL is what both give without a clause.
+    // NULL is the default of both clauses.
     if conditions.iter().step_by(2).all(is_null) {
         return printer.put(")");
     }

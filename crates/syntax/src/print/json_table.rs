@@ -57,7 +57,7 @@ fn json_table_column(printer: &mut Printer<'_>, column: &JsonTableColumn) {
 
 fn json_table_condition(printer: &mut Printer<'_>, condition: &JsonTableCondition, place: &str) {
     match condition {
-        // The default without a clause.
+        // The default, which is not printed.
         JsonTableCondition::Null => return,
         JsonTableCondition::Error => printer.put(" error"),
         JsonTableCondition::Default(text) => {

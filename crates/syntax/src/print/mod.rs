@@ -1,13 +1,14 @@
 //! From the AST back to text, in the form that MySQL gives to what it stores: views, defaults, generated
-//! columns, CHECK constraints. Names are quoted, every operator is in parentheses, synonyms have one name, a
-//! value in the place of a condition is compared with 0. Source: what SHOW CREATE VIEW and SHOW CREATE TABLE
-//! of MySQL 8.0.33 print.
+//! columns, CHECK constraints. Names are quoted, every operator is in parentheses, synonyms are printed by
+//! one name, and a value used as a condition is compared with 0. Source: what SHOW CREATE VIEW and SHOW
+//! CREATE TABLE of MySQL 8.0.33 print.
 //!
 //! The text is SQL with the meaning of the AST under the default sql_mode. It is not the text that was
 //! parsed.
 //!
-//! [`printer`] has names, literals and lists; each other file prints a part of the AST by functions over it. What is
-//! recursive, an expression or a query within the other, is printed by methods, which are here.
+//! [`printer`] has names, literals and lists. Each other file has functions that print one part of the AST.
+//! Expressions and queries contain each other: they are printed through the methods here, so that the files
+//! do not import each other.
 
 mod cast;
 mod condition;

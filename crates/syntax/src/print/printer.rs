@@ -1,4 +1,4 @@
-//! The text that is printed, and what all of it consists of: names, literals, lists.
+//! The output text, and its smallest parts: names, literals, lists.
 
 use super::style::Style;
 use crate::ast::{ColumnName, Expr, ObjectName, OrderItem};
@@ -6,8 +6,8 @@ use crate::ast::{ColumnName, Expr, ObjectName, OrderItem};
 pub struct Printer<'a> {
     pub style: Style<'a>,
     pub text: String,
-    /// Whether select items without an alias are printed with their names: not in a query that is an operand,
-    /// where nothing refers to them.
+    /// Whether select items without an alias are printed with their names. In a subquery that is an operand
+    /// they are not, because nothing refers to them.
     pub names_items: bool,
 }
 
