@@ -1,6 +1,5 @@
-//! Checks that only some accounts need before each statement: an expired password, and resource limits
-//! (manual 6.2.16 and 6.2.21). An account without either has no [`Guard`], and its statements update no
-//! counter.
+//! Checks before each statement that only some accounts need: an expired password, and resource limits
+//! (manual 6.2.16 and 6.2.21). Other accounts have no [`Guard`], and their statements update no counter.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ const ER_MUST_CHANGE_PASSWORD: u16 = 1820;
 
 const HOUR_US: i64 = 60 * 60 * 1_000_000;
 
-/// What the accounts with limits have used, on this server.
+/// The resources that accounts with limits have used on this server.
 #[derive(Default)]
 pub struct AccountUsage {
     accounts: Mutex<HashMap<AccountName, Arc<Mutex<Usage>>>>,
@@ -30,14 +29,14 @@ struct Usage {
     queries: u32,
     updates: u32,
     connections: u32,
-    /// Open ones.
+    /// Open connections.
     open: u32,
 }
 
-/// Of one connection.
+/// The checks of one connection.
 pub struct Guard {
     user: String,
-    /// Only its password may be changed.
+    /// The password has expired: the account can only change it.
     must_change_password: bool,
     default_days: u16,
     limits: ResourceLimits,
@@ -45,7 +44,7 @@ pub struct Guard {
 }
 
 impl AccountUsage {
-    /// A connection of the account begins. `default_days`: `@@default_password_lifetime`.
+    /// Begins a connection of the account. `default_days` is `@@default_password_lifetime`.
     ///
     /// # Errors
     /// 1226 if the account has too many.
@@ -108,7 +107,7 @@ impl Usage {
 }
 
 impl Guard {
-    /// Before a statement.
+    /// Must be called before a statement.
     ///
     /// # Errors
     /// 1820, 1226.
@@ -129,7 +128,7 @@ impl Guard {
         }
     }
 
-    /// Before a command that is not a statement.
+    /// Must be called before a command that is not a statement.
     ///
     /// # Errors
     /// 1820.
@@ -140,7 +139,7 @@ impl Guard {
         }
     }
 
-    /// The account has been changed.
+    /// Takes over a change of the account.
     pub fn refresh(&mut self, account: &Account, now_us: i64) {
         self.limits = account.options.limits;
         self.must_change_password &= account.is_expired(self.default_days, now_us);

@@ -1,4 +1,4 @@
-//! What the first run of a query's plan prepares and attaches to the plan, for all sessions.
+//! Data that the first run of a query's plan prepares. It is attached to the plan and used by all sessions.
 
 use executor::direct::point::PointSelect;
 use planner::CachedPlan;
@@ -29,7 +29,7 @@ pub fn point_of<'a>(
     attachment(plan, query, reply)?.point.as_ref()
 }
 
-/// The columns of a plan's result, with their encoded packets if those are right for the session.
+/// The columns of a plan's result, with their encoded packets if these are valid for the session.
 pub fn columns_of<'a>(plan: &'a CachedPlan, query: &'a QueryPlan, reply: &ReplyContext) -> Columns<'a> {
     let packets = attachment(plan, query, reply).map(|attachment| &attachment.column_packets);
     Columns {

@@ -1,4 +1,5 @@
-//! What all sessions share of a store besides its rows: definitions, accounts, and what changes them.
+//! The parts of a store that all sessions share, besides rows: definitions, accounts, and the services that
+//! change them.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use kv::Store;
 use system::StatisticsCatalog;
 use types::Result;
 
-/// One of each, for one store.
+/// See the module. There is one for each store.
 pub struct Catalog {
     pub cluster: Arc<Cluster>,
     pub changer: Arc<SchemaChanger>,
@@ -19,11 +20,11 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Opens a store that no other process may use meanwhile. A new store gets the account `root@localhost`
-    /// without a password.
+    /// Opens a store for this process alone. A new store gets the account `root@localhost` without a
+    /// password.
     ///
     /// # Errors
-    /// 1105 with what is damaged when stored metadata make no sense; those of the store.
+    /// 1105 if stored metadata are damaged; those of the store.
     pub fn open(store: Store) -> Result<Self> {
         Self::with(Cluster::open(store, system::databases()?)?)
     }
@@ -47,7 +48,7 @@ impl Catalog {
                 cluster,
             }),
             Err(error) => {
-                // Other nodes need not wait for the lease of a node that does not start.
+                // The node does not start, so other nodes should not have to wait for its lease.
                 if let Err(also) = cluster.close() {
                     tracing::warn!(error = %also, "the node's lease stays until it runs out");
                 }

@@ -1,4 +1,4 @@
-//! The client at the other end of the connection, and the account that it works under.
+//! The client of the connection, and its account.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,19 +14,19 @@ use wire::connection::ClientInfo;
 
 use crate::account_limits::Guard;
 
-/// See the module. What its account may do is checked in [`crate::privileges`].
+/// See the module. [`crate::privileges`] checks what the account may do.
 pub struct Client {
     pub info: ClientInfo,
     /// USER(), CURRENT_USER() and CURRENT_ROLE().
     pub identity: Arc<Identity>,
     pub account: Arc<Account>,
-    /// Those of the account and of its active roles.
+    /// The privileges of the account and of its active roles.
     pub privileges: Arc<Privileges>,
     /// The active roles, without those that they include.
     pub roles: Vec<AccountName>,
-    /// Of an account with limits, or whose password has expired.
+    /// For an account with limits or with an expired password.
     pub guard: Option<Box<Guard>>,
-    /// The version of the accounts that it was taken from.
+    /// The version of the accounts from which the account was read.
     accounts: Arc<Accounts>,
 }
 
@@ -55,7 +55,7 @@ impl Client {
         client
     }
 
-    /// Where the client is, as SHOW PROCESSLIST has it: with its port, if it came by TCP.
+    /// The client's host as SHOW PROCESSLIST shows it: with its port if it uses TCP.
     pub fn host_and_port(info: &ClientInfo) -> String {
         match info.peer {
             Some(peer) => format!("{}:{}", info.host, peer.port()),
@@ -70,7 +70,7 @@ impl Client {
         }
         let accounts = accounts.current();
         let (user, host) = self.account_parts();
-        // An account that has been dropped keeps its connections, as in MySQL, but may do nothing more.
+        // As in MySQL, a dropped account keeps its connections, but has no privileges any more.
         self.account = accounts.get(&user, &host).cloned().unwrap_or_else(|| {
             let mut without = Account::clone(&self.account);
             without.privileges = Privileges::default();
@@ -176,7 +176,7 @@ impl Client {
         account.is_some_and(|account| account.privileges.has_dynamic("SYSTEM_USER"))
     }
 
-    /// What a view's definer may do, with its default roles; `None` if it does not exist.
+    /// The privileges of a view's definer with its default roles; `None` if the definer does not exist.
     pub fn privileges_of(&self, definer: &Definer) -> Option<Cow<'_, Privileges>> {
         let account = self.accounts.get(&definer.user, &definer.host)?;
         Some(match account.default_roles.as_slice() {
@@ -195,8 +195,8 @@ impl Client {
         self.privileges.administers_connections() || user == self.info.user
     }
 
-    /// The client, as a request to other nodes names it. `administers`: it may do what it asks for to the
-    /// connections of others.
+    /// The client in a request to other nodes. `administers`: the request may apply to the connections of
+    /// other accounts.
     fn requester(&self, administers: bool) -> Requester {
         Requester {
             user: self.info.user.clone(),
@@ -204,12 +204,12 @@ impl Client {
         }
     }
 
-    /// The client that wants to see connections.
+    /// The client, in a request to list connections.
     pub fn viewer(&self) -> Requester {
         self.requester(self.privileges.global.has(Privilege::Process))
     }
 
-    /// The client that wants to end a connection.
+    /// The client, in a request to end a connection.
     pub fn killer(&self) -> Requester {
         self.requester(self.may_kill_connections_of(""))
     }

@@ -1,4 +1,4 @@
-//! Character set and collation of the client's texts and of its results: at the handshake, and by SET NAMES.
+//! Character set and collation of the client's texts and results, set at the handshake and by SET NAMES.
 
 use std::borrow::Cow;
 
@@ -53,12 +53,11 @@ fn shared_default_collation(session: &Session) -> Collation {
         .unwrap_or(Collation::DEFAULT)
 }
 
-/// The collation that the handshake asked for, by number. For an unknown number, MySQL uses the server's
-/// default, and so does this.
+/// Sets the collation that the handshake names by its number. For an unknown number, the server's default is
+/// used, as in MySQL.
 ///
 /// # Errors
-/// 1273 for a collation that MySQL has and StemDB has not, 1231 for one of a character set that no client
-/// may speak.
+/// 1273 for a collation of MySQL that StemDB does not have, 1231 for a character set that clients cannot use.
 pub fn set_connection_collation(session: &mut Session, id: u16) -> Result<()> {
     let collation = match Collation::from_id(id) {
         Some(collation) if collation.charset().is_for_clients() => collation,
@@ -95,7 +94,7 @@ pub fn decode_text(session: &Session, bytes: &[u8]) -> Result<String> {
 }
 
 /// A statement's text as UTF-8. `_binary'...'` literals may contain bytes that are not UTF-8. They are
-/// encoded here; the planner decodes them, or refuses them elsewhere in the text.
+/// encoded here, and the planner decodes them. Elsewhere in the text the planner refuses them.
 pub fn decode_statement<'a>(session: &Session, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
     Ok(syntax::carry_bytes(bytes, session.settings.charset_client))
 }

@@ -1,4 +1,4 @@
-//! The columns of a result, as their definitions' packets describe them.
+//! The columns of a result, and the packets of their definitions.
 
 use planner::plan::ResultColumn;
 use types::{Collation, TypeKind};
@@ -8,8 +8,8 @@ use wire::framing::FrameEncoder;
 
 /// The packets of a result's column definitions.
 pub struct ColumnPackets {
-    /// They depend on the collation of the session's results. They are encoded for that of the first session
-    /// that runs the plan; nearly all sessions have the same.
+    /// The collation of results for which they are encoded: that of the first session that runs the plan.
+    /// Nearly all sessions have the same.
     pub results: Option<Collation>,
     pub packets: FrameEncoder,
 }

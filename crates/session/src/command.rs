@@ -1,4 +1,4 @@
-//! Commands: what each packet from the client asks for. `server` handles COM_CHANGE_USER.
+//! The commands of the protocol, one per packet. `server` handles COM_CHANGE_USER.
 
 use std::io;
 use std::sync::Arc;
@@ -40,9 +40,9 @@ impl Session {
         Ok(flow)
     }
 
-    /// A commit with a pending reply has failed, and the client has received the error.
+    /// Must be called if a commit with a pending reply has failed and the client has received the error.
     pub fn pending_reply_failed(&mut self, error: &Error) {
-        // It has not received the changes that the reply would have reported.
+        // The client has not received the changes that the reply would have reported.
         self.tracker.forget_transaction();
         reply::note_failure(self, error);
     }
@@ -105,7 +105,7 @@ fn run(session: &mut Session, packet: &[u8], out: &mut dyn PacketSink) -> io::Re
     Ok(Flow::Continue)
 }
 
-/// Commands that need a few lines each. `Ok(None)`: the reply has been sent.
+/// Commands that need only a few lines. `Ok(None)`: the reply has been sent.
 fn small_command(
     session: &mut Session,
     command: Command<'_>,
@@ -136,7 +136,7 @@ fn small_command(
             } else {
                 session.client.info.capabilities &= !capability::MULTI_STATEMENTS;
             }
-            // MySQL answers with EOF; clients take an OK of DEPRECATE_EOF's form as well.
+            // MySQL replies with EOF. Clients also accept an OK in the form of DEPRECATE_EOF.
             reply::send_rows_end(session, 0, out)?;
             Ok(Ok(None))
         }
@@ -169,7 +169,7 @@ fn small_command(
     }
 }
 
-/// Sends the reply, where it has not been sent yet.
+/// Sends the reply, unless it has been sent already.
 fn send_result(
     session: &mut Session,
     result: Result<Option<Done>>,
@@ -221,7 +221,7 @@ fn columns_like(
         .collect())
 }
 
-/// COM_QUERY: one statement, or several where the client may send several.
+/// COM_QUERY: one statement, or several if the client may send several.
 fn query_command(session: &mut Session, text: &[u8], out: &mut dyn PacketSink) -> io::Result<Flow> {
     let text: Arc<str> = match client_charset::decode_statement(session, text) {
         Ok(text) => text.into(),

@@ -1,5 +1,5 @@
-//! Commits with a pending reply: the committing thread sends it, and the session reads the next command
-//! meanwhile.
+//! Commits with a pending reply: the committing thread sends the reply, and meanwhile the session reads the
+//! next command.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::session::Session;
 use crate::statistics::Kind;
 use crate::view::SessionView;
 
-/// The reply to a commit that is under way. If it is dropped before the outcome is there, which is a defect,
-/// the client gets an error instead of waiting forever.
+/// The reply to a running commit. If it is dropped before the outcome is known, which is a defect, the client
+/// gets an error instead of waiting forever.
 struct ReplyGuard(Option<Arc<dyn PendingReply>>);
 
 impl ReplyGuard {
-    /// Sends the reply, or the error in its place. `deferred` runs before that, if the session has read on.
+    /// Sends the reply, or an error instead. If the session has continued meanwhile, `deferred` runs before.
     fn complete(mut self, outcome: Result<()>, deferred: &mut dyn FnMut()) {
         if let Some(reply) = self.0.take() {
             reply.complete(outcome, deferred);
@@ -38,15 +38,15 @@ impl Drop for ReplyGuard {
     }
 }
 
-/// How a statement that sends its reply next commits.
+/// Commits a statement that sends its reply next.
 pub struct Committer<'a> {
     pub view: SessionView<'a>,
-    /// Of the statement, for the counters.
+    /// The kind of the statement, for the counters.
     pub kind: Kind,
     pub started: Instant,
-    /// The same.
+    /// The event of the statement, for the counters.
     pub event: StatementEvent,
-    /// What the statement itself has read and changed, before its commit.
+    /// What the statement has read and changed before its commit.
     pub written: Option<(&'a ReadCounters, &'a Cell<RowChanges>)>,
     /// Where the reply goes.
     pub out: &'a mut dyn PacketSink,
@@ -55,7 +55,7 @@ pub struct Committer<'a> {
 
 /// Whether a statement's reply may be left pending until its commit ends.
 pub struct Deferral<'a> {
-    /// Not with more statements of the same packet to come.
+    /// False if the same packet has more statements.
     pub is_allowed: bool,
     /// Set if the reply is pending.
     pub reply_waits: &'a mut bool,

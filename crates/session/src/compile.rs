@@ -1,4 +1,4 @@
-//! From a statement's text to a plan, a definition or a command: from the plan cache, or by `planner` and
+//! Compiles a statement's text to a plan, a definition or a command: by the plan cache, or by `planner` and
 //! `optimizer`.
 
 use std::cell::{Cell, RefCell};
@@ -30,7 +30,7 @@ pub(crate) enum Parameters<'a> {
     Typed(&'a [SqlType]),
     /// The types of literals that were taken out of the text.
     Literals(&'a [SqlType]),
-    /// Nothing. Receives the types that the parameters have by their position in the statement.
+    /// Nothing is known. Receives the types that the parameters have by their position in the statement.
     Untyped(Option<&'a RefCell<Vec<Option<SqlType>>>>),
 }
 
@@ -43,8 +43,8 @@ fn key<'a>(session: &'a Session, text: &'a str, params: &'a [SqlType]) -> PlanKe
     }
 }
 
-/// Finds the shared plan of a text statement whose literals have become parameters. `None`: plans of such
-/// texts are not shared, or the text has to be planned with its literals.
+/// Finds the shared plan of a text whose literals have become parameters. `None`: plans of such texts are not
+/// shared, or the text must be planned with its literals.
 pub(crate) fn find_normalized(session: &Session, template: &Template) -> Result<Option<Arc<CachedPlan>>> {
     let key = key(session, &template.text, &template.types);
     if let Some(found) = cached(session, &key) {
@@ -73,7 +73,7 @@ pub(crate) fn find_normalized(session: &Session, template: &Template) -> Result<
             Ok(Some(plan))
         }
         Ok(_) => {
-            // The same warnings come again when the original text is bound.
+            // Binding the original text gives the same warnings again.
             session.diagnostics.planning.take();
             if session.temporary.is_empty() {
                 session.shared.plans.mark_unshareable(&key);
@@ -102,8 +102,8 @@ fn varies(session: &Session, key: &PlanKey) -> bool {
     session.shared.plans.get(key).is_some_and(|plan| plan.varies())
 }
 
-/// The plan of a prepared statement for parameters of these types: shared by all connections, unless plans for
-/// its `values` vary.
+/// The plan of a prepared statement for parameters of these types. All connections share it, unless the best
+/// plan depends on the `values`.
 pub(crate) fn compile_prepared(
     session: &Session,
     parsed: &Parsed,
@@ -141,7 +141,7 @@ pub(crate) fn compile_prepared(
     }
 }
 
-/// Compiles a single statement of our own making.
+/// Compiles a statement that StemDB itself has generated.
 pub(crate) fn compile_one(session: &Session, text: &str) -> Result<Compiled> {
     let parsed = syntax::parse(text, &session.settings.sql_mode)?;
     match parsed.as_slice() {
@@ -167,7 +167,7 @@ fn cached(session: &Session, key: &PlanKey) -> Option<Arc<CachedPlan>> {
     current
 }
 
-/// Whether a cached plan may be used; counts the hit.
+/// Whether a cached plan may be used. If so, counts a hit.
 pub(crate) fn is_current(session: &Session, plan: &CachedPlan) -> bool {
     let generation = || session.shared.catalog.statistics.generation();
     let version = session.shared.engine.cluster.schema_version();
@@ -180,7 +180,7 @@ pub(crate) fn is_current(session: &Session, plan: &CachedPlan) -> bool {
     current
 }
 
-/// What plans of a table depend on.
+/// The properties of a table that plans depend on.
 fn knowledge_of(session: &Session, table: i64) -> TableKnowledge {
     if temporary::is_id(table) {
         return TableKnowledge {
@@ -196,7 +196,7 @@ fn knowledge_of(session: &Session, table: i64) -> TableKnowledge {
     }
 }
 
-/// `generation`: of the statistics before the statement was planned.
+/// `generation`: that of the statistics before the statement was planned.
 fn cacheable(
     session: &Session,
     statement: PlannedStatement,
@@ -214,8 +214,8 @@ fn cacheable(
     plan.command = parsed.statement.command();
     plan.made_from(generation, |table| {
         let known = knowledge_of(session, table);
-        // If the statistics have changed meanwhile, the plan was made from older ones: its next use plans
-        // again.
+        // If the statistics have changed meanwhile, the plan was made from older ones. Then its next use
+        // plans again.
         if session.shared.catalog.statistics.generation() == generation {
             known
         } else {
@@ -237,7 +237,7 @@ pub(crate) fn optimized(session: &Session, bound: Bound, is_query: bool) -> Resu
     optimized_for(session, bound, is_query, &[])
 }
 
-/// The same for one execution with these parameters.
+/// [`optimized`] for one execution with these parameters.
 fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Value]) -> Result<Planned> {
     let without_lease = Cell::new(None);
     let max_execution = Some(session.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
@@ -253,7 +253,7 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
         estimates: &estimates,
     };
     let planned = optimizer::plan(bound, &surroundings)?;
-    // A plan whose estimates were cut short is not cached.
+    // A plan whose estimates were interrupted is not cached.
     if let Some(error) = without_lease.take() {
         return Err(error);
     }
@@ -353,11 +353,11 @@ pub(crate) fn bind_show_filter(
     )
 }
 
-/// What the server knows of tables, for one statement.
+/// The server's statistics of tables, for one statement.
 struct SessionEstimates<'a> {
     session: &'a Session,
     max_execution: Option<Duration>,
-    /// The error of a wait for the node's lease.
+    /// The error if waiting for the node's lease failed.
     without_lease: &'a Cell<Option<types::Error>>,
     params: &'a [Value],
 }

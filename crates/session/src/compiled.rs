@@ -1,4 +1,4 @@
-//! What a statement's text is compiled to.
+//! The result of compiling a statement's text.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Counters of SHOW STATUS for each session. A session adds to its own. The server's are sums over all
-//! sessions, ended ones included, computed when they are read.
+//! Counters of SHOW STATUS for each session. A session adds to its own. The server's counters are sums over
+//! all sessions, including those that have ended, and are computed when they are read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -60,11 +60,11 @@ counters! {
 const COUNTERS: usize = StatusCounter::NAMES.len();
 const COMMANDS: usize = SqlCommand::ALL.len();
 
-/// The counters of one session, or of all that have ended.
+/// The counters of one session, or of all sessions that have ended.
 pub struct SessionCounters {
     commands: [AtomicU64; COMMANDS],
     counters: [AtomicU64; COUNTERS],
-    /// Commands that do not count as `Questions`.
+    /// Commands that are not counted as `Questions`.
     beside: AtomicU64,
     /// Reads of one row by its key, outside of transactions.
     points: AtomicU64,
@@ -92,7 +92,7 @@ impl SessionCounters {
         self.commands[command as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a statement of the client that begins. `command`: `None` if it cannot be parsed.
+    /// Counts a statement of the client when it begins. `command`: `None` if the statement cannot be parsed.
     #[inline]
     pub fn begin(&self, command: Option<SqlCommand>) {
         match command {
@@ -139,7 +139,7 @@ impl SessionCounters {
         self.add_some(S::HandlerUpdate, event.changes.updated);
         self.add_some(S::HandlerDelete, event.changes.deleted);
         let traits = event.traits;
-        // A scan of a whole table begins with its first row.
+        // A scan of a whole table starts with a read of its first row.
         let whole = u64::from(traits.scans) + u64::from(traits.full_joins);
         self.add_some(S::HandlerReadFirst, whole);
         self.add_some(S::SelectScan, u64::from(traits.scans));
@@ -152,7 +152,7 @@ impl SessionCounters {
         }
     }
 
-    /// [`SessionCounters::add`] of a number that is mostly 0.
+    /// [`SessionCounters::add`] for a number that is usually 0.
     #[inline]
     pub fn add_some(&self, counter: StatusCounter, by: u64) {
         if by > 0 {
@@ -193,7 +193,7 @@ impl SessionCounters {
     }
 }
 
-/// Rows that statements have read and changed, of all sessions: what MySQL counts in InnoDB.
+/// Rows that the statements of all sessions have read and changed, which MySQL counts in InnoDB.
 pub const ROWS: [(&str, StatusCounter); 3] = [
     ("Innodb_rows_deleted", StatusCounter::HandlerDelete),
     ("Innodb_rows_inserted", StatusCounter::HandlerWrite),
@@ -207,7 +207,7 @@ pub fn rows_read(counters: &SessionCounters) -> u64 {
     reads.iter().map(|counter| counters.of(*counter)).sum()
 }
 
-/// Counters of MySQL for what cannot happen here.
+/// MySQL's counters of events that cannot happen here.
 pub const NEVER: &[&str] = &[
     "Com_alter_event",
     "Com_alter_function",

@@ -1,4 +1,4 @@
-//! The diagnostics area: what SHOW WARNINGS shows of the last statement (manual 13.6.7.7).
+//! The diagnostics area: the warnings and errors of the last statement, for SHOW WARNINGS (manual 13.6.7.7).
 
 use functions::EvalContext;
 use types::{Error, Warning, WarningLevel};
@@ -7,11 +7,11 @@ use types::{Error, Warning, WarningLevel};
 #[derive(Default)]
 pub struct Diagnostics {
     pub warnings: Vec<Warning>,
-    /// How many there were, listed or not.
+    /// The number of all warnings and errors, listed or not.
     pub count: u64,
-    /// Warnings and errors of the statement before: `@@warning_count` and `@@error_count`.
+    /// The numbers of warnings and errors of the previous statement: `@@warning_count` and `@@error_count`.
     pub previous: (u64, u64),
-    /// Takes warnings while the current statement is planned.
+    /// Receives warnings while the current statement is planned.
     pub planning: functions::Warnings,
 }
 
@@ -22,7 +22,7 @@ pub struct WarningLimits {
     pub max_listed: usize,
 }
 
-/// How far the area was filled at some moment.
+/// The contents of the area at some moment.
 #[derive(Clone, Copy)]
 pub struct DiagnosticsMark {
     listed: usize,
@@ -35,7 +35,7 @@ impl Diagnostics {
         self.count = 0;
     }
 
-    /// A statement begins: the one that ends becomes the previous one.
+    /// Begins a statement: the last one becomes the previous one.
     pub fn begin(&mut self) {
         self.previous = (self.count, self.error_count());
         self.clear();
@@ -70,7 +70,7 @@ impl Diagnostics {
         self.add_limited(warnings, limits);
     }
 
-    /// `count`: how many warnings there were, of which some may be missing in `warnings`.
+    /// `count`: the number of all warnings, of which some may be missing in `warnings`.
     pub fn add_limited(&mut self, (warnings, count): (Vec<Warning>, u64), limits: WarningLimits) {
         if count == 0 {
             return;
@@ -99,7 +99,7 @@ impl Diagnostics {
         }
     }
 
-    /// Takes back what was added since.
+    /// Removes what was added since the mark.
     pub fn return_to(&mut self, mark: DiagnosticsMark) {
         self.warnings.truncate(mark.listed);
         self.count = mark.count;

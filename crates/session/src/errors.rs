@@ -1,4 +1,4 @@
-//! Errors that several statements give, in MySQL's words.
+//! Errors of several statements, in MySQL's words.
 
 use schema::definition::TableName;
 use types::{Error, errno};
@@ -6,7 +6,7 @@ use types::{Error, errno};
 pub const ER_NO_SUCH_USER: u16 = 1449;
 const ER_VIEW_INVALID: u16 = 1356;
 
-/// The account that a view's privileges are checked for has been dropped.
+/// The error if the account has been dropped with whose privileges a view runs.
 pub fn no_such_definer(user: &str, host: &str) -> Error {
     Error::new(
         ER_NO_SUCH_USER,

@@ -1,5 +1,5 @@
-//! Evaluation contexts: what the expressions of a statement read of it and of its session, and what they
-//! leave behind.
+//! Evaluation contexts: the data of a statement and its session that expressions read, and the effects that
+//! they leave.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use types::Value;
 
 use crate::view::SessionView;
 
-/// Makes the evaluation contexts of a session's statements, out of the one before where it is not in use any
-/// more.
+/// Makes the evaluation contexts of a session's statements. Reuses the previous one if it is no longer in
+/// use.
 #[derive(Default)]
 pub struct EvalContexts {
     unused: Option<Arc<EvalContext>>,
 }
 
 impl EvalContexts {
-    /// The context of the statement that starts now.
+    /// The context for the statement that starts now.
     pub fn next(
         &mut self,
         view: SessionView<'_>,
@@ -29,7 +29,7 @@ impl EvalContexts {
             renew(context, view, params, strictness);
             return unused;
         }
-        // All fields are named: defaults would be allocated first.
+        // All fields are given, because defaults would allocate.
         Arc::new(EvalContext {
             params,
             sql_mode: view.settings.sql_mode,
@@ -64,8 +64,8 @@ impl EvalContexts {
         })
     }
 
-    /// Takes a context back for the next statement, without its parameters, which may be large. Neither what
-    /// interrupts it nor its user-level locks change in a session's life.
+    /// Takes a context back for the next statement, without its parameters, which may be large. Its interrupt
+    /// and its user-level locks stay the same during a session.
     pub fn give_back(&mut self, mut context: Arc<EvalContext>) -> Vec<Value> {
         match Arc::get_mut(&mut context) {
             Some(unused) => {
@@ -78,7 +78,8 @@ impl EvalContexts {
     }
 }
 
-/// Turns the context of the statement before into that of the one that starts now. Most of it is the same.
+/// Turns the context of the previous statement into that of the one that starts now. Most of it stays the
+/// same.
 fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, strictly: Strictness) {
     // Every field is named, so that none is forgotten.
     let EvalContext {
@@ -108,7 +109,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         user_locks: _,
         state,
         digest: _,
-        // Taken at the end of each statement.
+        // Counts are taken at the end of each statement.
         reads: _,
     } = context;
     *params = given;
@@ -141,7 +142,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
     state.clear();
 }
 
-/// Points to the value of now. The owners of a value that is the same are not counted again.
+/// Makes `held` point to the present value. If it is the same one, no reference count changes.
 fn share<T: ?Sized>(held: &mut Arc<T>, now: &Arc<T>) {
     if !Arc::ptr_eq(held, now) {
         held.clone_from(now);

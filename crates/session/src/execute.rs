@@ -1,5 +1,6 @@
-//! A compiled statement runs: a query ([`crate::query`]), a write, a definition or a command ([`crate::statement`]). A
-//! statement that failed at a conflict runs a second time, as if it had not run before.
+//! Runs a compiled statement: a query ([`crate::query`]), a write, a definition or a command
+//! ([`crate::statement`]). A statement that failed because of a conflict is run a second time, after all
+//! effects of its first run were undone.
 
 use std::cell::Cell;
 use std::io;
@@ -33,17 +34,17 @@ use crate::transaction_rules;
 use crate::virtual_tables::ServerTables;
 use crate::write_reply;
 
-/// A statement's first run, and what the session was before it.
+/// A statement's first run, and the state of the session before it.
 struct FirstRun {
     retry: Retry,
     diagnostics: DiagnosticsMark,
-    /// What LAST_INSERT_ID() is, and the id that `SET insert_id` has named.
+    /// The values of LAST_INSERT_ID() and of `SET insert_id`.
     ids: (u64, u64),
     side_effects: (u64, u64),
 }
 
-/// Runs a compiled statement. `replan` compiles it again, in its place, if the schema changes between
-/// plan and metadata lock.
+/// Runs a compiled statement. `replan` compiles it again if the schema changes between plan and metadata
+/// lock.
 ///
 /// # Errors
 /// The client is gone.
@@ -75,7 +76,7 @@ pub fn run_compiled(
             Plan::Query(query) => match query::run_point(session, (plan, query), &mut params, format, out)? {
                 Some(result) => result,
                 None => {
-                    // Rows may have been sent.
+                    // It cannot run a second time, because rows may have been sent.
                     *first_run = None;
                     query::run_query(session, (plan, query), &mut params, format, out)?
                 }
@@ -110,7 +111,7 @@ pub fn run_compiled(
     }
 }
 
-/// Runs a command. If the schema has changed before a query in it got its locks, nothing has been done, and
+/// Runs a command. If the schema changes before a query in it gets its locks, nothing has been done yet, and
 /// the whole command is planned again.
 fn run_command(
     session: &mut Session,
@@ -140,8 +141,8 @@ fn run_command(
     Ok((Kind::Other, Err(schema_has_changed())))
 }
 
-/// Runs INSERT, REPLACE, UPDATE or DELETE. Takes the parameters, and gives them back. `waits`: this waits for
-/// the commit, so the reply is not left pending.
+/// Runs INSERT, REPLACE, UPDATE or DELETE. Takes the parameters, and gives them back. `waits`: wait for the
+/// commit, so that the reply is not left pending.
 fn run_write(
     session: &mut Session,
     (kind, plan): (Kind, &Plan),
@@ -164,7 +165,7 @@ fn run_write(
         file: None,
     };
     let mut deferral = parts.deferral;
-    // The slow log is written by the session.
+    // The session writes the slow log, so it has to wait for the commit.
     deferral.is_allowed &= !waits && !parts.view.shared.events.slow_log.is_on();
     let changes = Cell::new(RowChanges::default());
     let committer = Committer {
@@ -204,7 +205,8 @@ fn before_first_run(session: &mut Session, plan: &Plan) -> Option<FirstRun> {
     })
 }
 
-/// Whether a statement that has failed is to run again, as if it had not run before.
+/// Whether a statement that failed must be run again. If so, resets the session to the state before the first
+/// run.
 fn runs_again(session: &mut Session, first_run: &mut Option<FirstRun>, error: &Error) -> bool {
     let Some(first) = first_run else { return false };
     if first.side_effects != side_effects(session) {
@@ -219,7 +221,7 @@ fn runs_again(session: &mut Session, first_run: &mut Option<FirstRun>, error: &E
     again
 }
 
-/// A value that changes when functions have had effects that cannot be undone.
+/// A value that changes if functions have had effects that cannot be undone.
 fn side_effects(session: &Session) -> (u64, u64) {
     (session.user_variables.assignments(), session.user_locks.uses())
 }
@@ -250,7 +252,7 @@ pub fn finish_statement(
     Ok(Flow::Continue)
 }
 
-/// IGNORE: errors of single values and rows are warnings.
+/// Whether the statement has IGNORE: errors of single values and rows become warnings.
 fn ignores_errors(plan: &Plan) -> bool {
     match plan {
         Plan::Insert(insert) => insert.ignore,
@@ -275,7 +277,7 @@ fn run_named(
         let error = Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to EXECUTE");
         return Ok((Kind::Other, Err(error)));
     }
-    // EXECUTE counts, and so does what it executes.
+    // EXECUTE is counted, and also the statement that it executes.
     let counters = &session.process.counters;
     counters.add(StatusCounter::StmtExecute, 1);
     if let Some(command) = statement.parsed.statement.command() {

@@ -1,4 +1,4 @@
-//! The optimizer hint SET_VAR: system variables that have a value of their own for one statement.
+//! The optimizer hint SET_VAR: sets system variables for one statement.
 //!
 //! Source: manual 8.9.3, "Variable-Setting Hint Syntax"; which variables may be set so: 5.1.8.
 
@@ -62,8 +62,8 @@ const HINTABLE: &[&str] = &[
     "windowing_use_high_precision",
 ];
 
-/// Runs a statement with the variables that its hints set, and gives them their values back. What cannot be
-/// set is a warning.
+/// Runs a statement with the variables that its hints set, and restores them. A variable that cannot be set
+/// gives a warning.
 pub fn run_with<T>(
     session: &mut Session,
     hinted: &[(String, Expr)],

@@ -1,11 +1,11 @@
-//! What the information functions say of the statement before: LAST_INSERT_ID(), ROW_COUNT(), FOUND_ROWS()
-//! (manual 12.15).
+//! Results of the previous statement for the information functions LAST_INSERT_ID(), ROW_COUNT() and
+//! FOUND_ROWS() (manual 12.15).
 
 /// See the module.
 #[derive(Debug, Clone, Copy)]
 pub struct LastStatement {
     pub insert_id: u64,
-    /// `insert_id`: what the next generated id is to be; 0 if any.
+    /// `insert_id`: the next generated id; 0 if it is not forced.
     pub forced_id: u64,
     /// -1 after a result set and after an error.
     pub row_count: i64,

@@ -1,21 +1,21 @@
-//! One connection's state, and a query's way from packet to packets.
+//! The state of one connection, and the way of a query from command packet to reply packets.
 //!
 //! 1. **Packet.** `server` gives a command packet to [`Session::handle`], which decodes it ([`command`]).
-//! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both take the plan of
-//!    the execution before ([`recent_texts`], or the prepared statement), or ask [`compile`], which finds it
-//!    in the plan cache of all connections or has `planner` make it.
-//! 3. **Run.** [`execute`] has [`lock`] check the account's privileges ([`privileges`]) and take the metadata
-//!    locks that the plan lists. If the schema has changed, the statement is planned again. Then [`query`],
-//!    or [`execute`] itself for a write, gives `runner` the plan with an evaluation context ([`evaluation`])
-//!    and a sink ([`result_set`]). `runner` opens or joins the transaction and calls an executor. [`parts`]
-//!    takes the session apart for that time.
+//! 2. **Plan.** COM_QUERY's text goes to [`text`], COM_STMT_EXECUTE to [`prepared`]. Both use the plan of the
+//!    previous execution ([`recent_texts`], or the prepared statement), or call [`compile`], which finds the
+//!    plan in the plan cache of all connections or has `planner` make it.
+//! 3. **Run.** [`execute`] calls [`lock`], which checks the account's privileges ([`privileges`]) and takes
+//!    the metadata locks that the plan lists. If the schema has changed, the statement is planned again. Then
+//!    [`query`], or [`execute`] itself for a write, passes the plan to `runner` with an evaluation context
+//!    ([`evaluation`]) and a sink ([`result_set`]). `runner` opens or joins the transaction and calls an
+//!    executor. During that time the session is borrowed in [`parts`].
 //! 4. **Rows** leave while the query runs: [`result_set`] encodes them, or lends the client's buffer to the
 //!    executor. Column definitions are encoded once per plan ([`attachment`]).
 //! 5. **Reply.** [`reply`] has OK, errors, and the end of a result set. The OK of a commit may be left
 //!    pending until the log is synced ([`commit`]).
 //!
-//! A statement without a plan (SET, SHOW, definitions ...) goes from 3 to [`statement`], which has one file
-//! for each kind.
+//! In step 3, a statement without a plan (SET, SHOW, definitions ...) goes to [`statement`], which has one
+//! file for each kind.
 //!
 //! Not here: sockets, threads, authentication (`server`); bytes of packets (`wire`); transactions, locks and
 //! retries (`runner`). To add a system variable, start at [`variables`]; to add a statement, at

@@ -1,4 +1,4 @@
-//! How a session starts, starts again, and ends.
+//! Starts, resets and ends a session.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,10 +30,10 @@ use crate::variables::SessionVariables;
 use crate::variables::settings::Settings;
 
 impl Session {
-    /// Opens a session for a client that has authenticated itself.
+    /// Opens a session for an authenticated client.
     ///
     /// # Errors
-    /// 1049 if the database it asks for is not there.
+    /// 1049 if its database does not exist.
     pub fn open(shared: Arc<Shared>, connection_id: u64, client: ClientInfo) -> Result<Self> {
         let process = shared
             .processes
@@ -85,10 +85,10 @@ impl Session {
         Ok(session)
     }
 
-    /// Begins again for a client, after COM_CHANGE_USER has authenticated it.
+    /// Resets the session for a client that COM_CHANGE_USER has authenticated.
     ///
     /// # Errors
-    /// 1049 if the database it asks for is not there.
+    /// 1049 if its database does not exist.
     pub fn change_user(&mut self, client: ClientInfo) -> Result<()> {
         self.reset();
         self.process
@@ -111,7 +111,7 @@ impl Session {
                 .account_usage
                 .begin(&self.client.account, default_days, cluster::now_us())?;
         if self.client.has(capability::INTERACTIVE) {
-            // From here on wait_timeout is what counts, and can be set.
+            // From here on only wait_timeout is used, and the client can set it.
             let timeout = self.settings.interactive_timeout.as_secs().to_string();
             self.variables.put("wait_timeout", &timeout);
         }
@@ -137,7 +137,7 @@ impl Session {
         self.user_locks.release_all();
         self.variables = SessionVariables::new(&self.shared.variables);
         self.settings_changed();
-        // The session has taken it before.
+        // It cannot fail, because the session accepted it before.
         let _ = client_charset::set_connection_collation(self, self.client.info.collation);
         self.prepared.close_all();
         self.named = NamedStatements::default();

@@ -1,4 +1,4 @@
-//! The rows of SHOW, EXPLAIN and ADMIN statements, which the server makes.
+//! The rows of SHOW, EXPLAIN and ADMIN statements, which the server itself produces.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Listing {
         }
     }
 
-    /// A listing whose columns are all text.
+    /// A listing in which all columns are text.
     pub fn texts(names: &[&str]) -> Self {
         Self::new(
             &names

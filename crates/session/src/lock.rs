@@ -1,4 +1,4 @@
-//! A plan's privileges are checked and its tables are locked. While the schema changes in between, it is
+//! Checks the privileges of a plan and locks its tables. If the schema changes in between, the statement is
 //! planned again.
 
 use planner::CachedPlan;
@@ -7,11 +7,11 @@ use types::{Error, Result, errno};
 use crate::compiled::Compiled;
 use crate::session::Session;
 
-/// How often a statement is planned again while the schema changes.
+/// How often a statement is planned again because the schema has changed.
 pub const REPLANS_MAX: usize = 10;
 
-/// Takes the metadata locks of a plan the account may run, planning it again while the schema changes
-/// between plan and lock. On an error, locks that no transaction holds are released at the end of the
+/// Checks privileges and takes the metadata locks of a plan. Plans again as long as the schema changes
+/// between plan and lock. After an error, locks that no transaction holds are released at the end of the
 /// statement.
 pub fn lock_current(
     session: &mut Session,
@@ -41,7 +41,7 @@ pub fn lock_current(
     Err(schema_has_changed())
 }
 
-/// Fails with 4091 in an XA branch, which may outlive the session and its temporary tables.
+/// Fails with 4091 in an XA branch, because the branch may outlive the session and its temporary tables.
 pub fn check_no_xa(session: &Session) -> Result<()> {
     match session.transaction.xa.is_some() {
         true => Err(Error::new(
@@ -52,11 +52,11 @@ pub fn check_no_xa(session: &Session) -> Result<()> {
     }
 }
 
-/// Fails where LOCK TABLES is in force and the plan uses other tables. `true`: it has locked those of the
-/// plan.
+/// Fails if LOCK TABLES is in force and the plan uses other tables. `true`: LOCK TABLES has locked the tables
+/// of the plan.
 fn check_table_locks(session: &mut Session, plan: &CachedPlan) -> Result<bool> {
     if let Err(error) = session.table_locks.check_lease(&session.shared.engine.cluster) {
-        // What the transaction has done cannot be committed any more.
+        // The changes of the transaction cannot be committed any more.
         session.runner().rollback();
         return Err(error);
     }

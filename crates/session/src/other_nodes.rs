@@ -1,6 +1,6 @@
-//! What nodes that share a store do for each other: SET GLOBAL, KILL, and the list of connections.
+//! Services between nodes that share a store: SET GLOBAL, KILL, and the list of connections.
 //!
-//! A server that has the store to itself does none of it.
+//! A server that does not share its store uses none of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -18,12 +18,12 @@ use crate::process::node_of;
 use crate::shared::Shared;
 use crate::variables::Definition;
 
-/// How long another node may take to reply: many times what a healthy one takes.
+/// How long another node may take to reply. A healthy node is many times faster.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
-/// As many bytes of a statement go to other nodes.
+/// How many bytes of a statement are sent to other nodes.
 const STATEMENT_BYTES_MAX: usize = 1 << 10;
 
-/// This server, as long as it exists, as the other nodes see it.
+/// This server as seen by other nodes. The reference does not keep it alive.
 struct ThisNode(Weak<Shared>);
 
 impl Responder for ThisNode {
@@ -36,8 +36,8 @@ impl Responder for ThisNode {
 
     fn renumbered(&self, number: u32) {
         let Some(shared) = self.0.upgrade() else { return };
-        // Another node may have given these ids to its connections by now. Nothing that these connections did
-        // since then can have been committed.
+        // Another node may have assigned these ids to its connections by now. Changes that these connections
+        // made since then cannot have been committed.
         for process in shared.processes.all() {
             if node_of(process.id) != u64::from(number) {
                 process.kill();
@@ -47,7 +47,7 @@ impl Responder for ThisNode {
 }
 
 impl Shared {
-    /// From here on this server takes part in it.
+    /// Joins the messages between nodes.
     pub(crate) fn join_other_nodes(self: &Arc<Self>) {
         if self.engine.cluster.node().is_none() {
             return;
@@ -73,8 +73,8 @@ impl Shared {
         self.processes.next_id(node.map(|node| node.number))
     }
 
-    /// SET GLOBAL, on all nodes: on this one at once, on others within a moment. Returns a warning's text
-    /// when the value was adjusted.
+    /// SET GLOBAL on all nodes: on this one at once, on others shortly after. Returns the text of a warning
+    /// if the value was adjusted.
     pub(crate) fn set_global(
         &self,
         definition: &'static Definition,
@@ -202,8 +202,8 @@ impl Shared {
         }
     }
 
-    /// Waits until all nodes use the accounts as a statement has left them. A node that does not reply is a
-    /// warning: it reads them as soon as it reaches the store again.
+    /// Waits until all nodes use the accounts as changed by a statement. A node that does not reply gives a
+    /// warning. It reads the accounts as soon as it reaches the store again.
     pub(crate) fn accounts_changed(&self, interrupt: &Arc<Interrupt>) -> Result<Vec<Warning>> {
         let cluster = &self.engine.cluster;
         let Some(own) = cluster.node() else {
@@ -219,8 +219,8 @@ impl Shared {
         Ok(silent.map(warning).collect())
     }
 
-    /// The connections of all nodes that a requester may see, with their nodes' addresses. A node that does
-    /// not reply contributes none, and a warning.
+    /// The connections of all nodes that a requester may see, with their nodes' addresses. For a node that
+    /// does not reply there is a warning instead.
     pub(crate) fn cluster_processes(
         &self,
         requester: Requester,

@@ -1,5 +1,5 @@
-//! The session, borrowed in parts while a statement runs: the runner changes the transaction while sinks and
-//! virtual tables read the rest.
+//! Parts of the session that are borrowed separately while a statement runs: the runner changes the
+//! transaction, while sinks and virtual tables read the rest.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ pub struct Parts<'a> {
     pub deferral: Deferral<'a>,
 }
 
-/// A view of a session, which borrows no other fields than it needs.
+/// A view of a session that borrows only the fields that it needs.
 macro_rules! view {
     ($session:expr) => {
         SessionView {
@@ -40,7 +40,7 @@ macro_rules! view {
     };
 }
 
-/// The same for what statements run in.
+/// The environment of statements, borrowed in the same way.
 macro_rules! environment {
     ($session:expr) => {
         Environment {
@@ -85,12 +85,12 @@ impl Session {
         parts.contexts.next(parts.view, params, strictness)
     }
 
-    /// The same for a statement that is no plan, with the parameters it was executed with.
+    /// The context for a statement without a plan, with the parameters of its execution.
     pub(crate) fn command_context(&mut self, strictness: Strictness) -> Arc<EvalContext> {
         self.eval_context(self.command_params.clone(), strictness)
     }
 
-    /// Takes over what functions have left for the session: warnings, LAST_INSERT_ID(expr), assignments to
+    /// Takes over the effects of functions on the session: warnings, LAST_INSERT_ID(expr), assignments to
     /// variables.
     pub(crate) fn end_of_evaluation(&mut self, eval: &EvalContext) {
         self.diagnostics.collect(eval, self.settings.warnings);

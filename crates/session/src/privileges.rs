@@ -1,4 +1,4 @@
-//! Whether the client's account may do what a statement does, and MySQL's errors where it may not.
+//! Checks whether the client's account has the privileges for a statement, with MySQL's errors.
 
 use accounts::Privileges;
 use planner::object_access::{ObjectAccess, OneOf, TableNeeds};
@@ -12,11 +12,11 @@ use crate::errors;
 
 const ER_VIEW_NO_EXPLAIN: u16 = 1345;
 
-/// What is missing for one use of a table.
+/// The missing privileges for one use of a table.
 enum Missing {
-    /// What error 1142 names.
+    /// The privileges that error 1142 names.
     Table(String),
-    /// By its offset.
+    /// On the column at an offset.
     Column(Privilege, usize),
 }
 
@@ -25,7 +25,7 @@ impl Client {
     /// tables, then those on their columns.
     pub fn check_privileges(&self, accesses: &[ObjectAccess]) -> Result<()> {
         let own = &self.privileges;
-        // Nearly always: everything is granted on everything, on the database or on the table.
+        // The usual case: all that is needed is granted globally, on the database or on the table.
         let is_covered = |access: &ObjectAccess| {
             let table = &access.table;
             let needed = access.everything;
@@ -56,7 +56,8 @@ impl Client {
                     Some(missing) => return Err(self.denied(access, &missing)),
                 }
             };
-            // What a view's query names is checked for the view's definer, or for the account that uses the view.
+            // Tables in a view's query are checked for the view's definer, or for the account that uses the
+            // view.
             let found = match &through.definer {
                 None => missing(&self.privileges, access),
                 Some(definer) => {
@@ -73,7 +74,7 @@ impl Client {
         Ok(())
     }
 
-    /// Fails with 1345 for a plan that shows what is below a view to an account that may not see that.
+    /// Fails with 1345 if a plan would show the tables of a view to an account that may not see them.
     pub fn check_explains(&self, accesses: &[ObjectAccess]) -> Result<()> {
         let is_hidden = |access: &ObjectAccess| {
             let table = &access.table;
@@ -93,8 +94,8 @@ impl Client {
         }
     }
 
-    /// The error of a statement's foreign key. An account that may do nothing with a table at the other end of a key
-    /// does not learn of it.
+    /// The error of a foreign key. It does not name the other table to an account without any privilege on
+    /// that table.
     #[cold]
     pub fn without_foreign_table(&self, error: Error, accesses: &[ObjectAccess], schema: &Schema) -> Error {
         let (code, message) = match error.code {
@@ -155,8 +156,8 @@ impl Client {
         (!reads_all).then(|| self.column_denied(Privilege::Select, table, column))
     }
 
-    /// Fails with 1227 if a statement changes what belongs to an account that has SYSTEM_USER, and the client has
-    /// not.
+    /// Fails with 1227 if a statement changes an account with SYSTEM_USER and the client does not have
+    /// SYSTEM_USER.
     pub fn check_not_above(&self, user: &str, host: &str) -> Result<()> {
         match self.is_system_user(user, host) {
             true => self.check_any("SYSTEM_USER", &[], &["SYSTEM_USER"]),
@@ -164,8 +165,8 @@ impl Client {
         }
     }
 
-    /// Fails with 1142 unless the account has what a statement needs on a table or on one of its columns, with 1044
-    /// for a table that nobody may change.
+    /// Fails with 1142 unless the account has the privileges that a statement needs on a table or on one of
+    /// its columns. Fails with 1044 for a table that no account may change.
     pub fn check_needs(&self, database: &str, table: &str, needs: TableNeeds) -> Result<()> {
         if database == INFORMATION_SCHEMA && !(needs.all - PrivilegeSet::SELECT).is_empty() {
             return Err(self.account.denied_database(database));
@@ -219,7 +220,7 @@ impl Client {
         }
     }
 
-    /// Fails with 1142, which names `command`, unless the account may do anything with the table.
+    /// Fails with 1142, which names `command`, unless the account has any privilege on the table.
     pub fn check_sees(&self, database: &str, table: &str, command: &str) -> Result<()> {
         match self.privileges.may_see(database, table) {
             true => Ok(()),
@@ -227,7 +228,7 @@ impl Client {
         }
     }
 
-    /// Fails with 1044 unless the account may do anything in the database.
+    /// Fails with 1044 unless the account has any privilege in the database.
     pub fn check_database(&self, database: &str) -> Result<()> {
         match self.privileges.may_enter(database) {
             true => Ok(()),
@@ -243,7 +244,7 @@ impl Client {
         }
     }
 
-    /// Fails with 1045 unless the account has the privileges on everything.
+    /// Fails with 1045 unless the account has the global privileges.
     pub fn check_everywhere(&self, wanted: PrivilegeSet) -> Result<()> {
         if self.privileges.global.contains(wanted) {
             return Ok(());
@@ -258,7 +259,7 @@ impl Client {
         ))
     }
 
-    /// Fails with 1227, which names `label`, unless the account has one of these privileges on everything.
+    /// Fails with 1227, which names `label`, unless the account has one of these privileges globally.
     pub fn check_any(&self, label: &str, privileges: &[Privilege], dynamic: &[&str]) -> Result<()> {
         let has_static = privileges.iter().any(|one| self.privileges.global.has(*one));
         if has_static || dynamic.iter().any(|one| self.privileges.has_dynamic(one)) {
@@ -270,7 +271,7 @@ impl Client {
         ))
     }
 
-    /// SET GLOBAL and its like.
+    /// Fails with 1227 unless the account may run SET GLOBAL and similar statements.
     pub fn check_sets_global(&self) -> Result<()> {
         self.check_any(
             "SUPER or SYSTEM_VARIABLES_ADMIN",
@@ -280,7 +281,8 @@ impl Client {
     }
 }
 
-/// What error 1142 names, where an account lacks what a statement needs on a table or on one of its columns.
+/// The privileges that error 1142 names if an account lacks those that a statement needs on a table or on one
+/// of its columns.
 fn missing_of_needs(
     privileges: &Privileges,
     (database, table): (&str, &str),
@@ -330,7 +332,8 @@ fn missing_on_columns(privileges: &Privileges, access: &ObjectAccess) -> Option<
         let Some(privilege) = needed.iter().find(|privilege| !has(*offset, *privilege)) else {
             continue;
         };
-        // Where a statement lists no columns, the error names one only if the account has none of them.
+        // If a statement lists no columns, the error names a column only if the account has the privilege on
+        // none of them.
         let mut before = access.columns[..at].iter();
         let has_some = before.any(|(_, needed)| needed.has(privilege));
         return Some(match access.on_all_columns.has(privilege) && has_some {

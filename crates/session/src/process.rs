@@ -1,4 +1,4 @@
-//! The connections and what they run: the list behind SHOW PROCESSLIST and KILL.
+//! The connections and their activity: the list behind SHOW PROCESSLIST and KILL.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,10 +11,10 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::counters::SessionCounters;
 
-/// One connection, as others see it.
+/// One connection, as seen by other connections.
 pub struct Process {
     pub id: u64,
-    /// Raised to end the running statement.
+    /// The interrupt that ends the running statement.
     pub interrupt: Arc<kv::Interrupt>,
     killed: AtomicBool,
     activity: Mutex<Activity>,
@@ -23,7 +23,7 @@ pub struct Process {
     table_uses: OnceLock<Arc<TableUses>>,
     /// Rows that a running ALTER TABLE has processed; 0 at other times.
     progress: Arc<AtomicU64>,
-    /// Those that the client has sent when it connected.
+    /// The attributes that the client sent when it connected.
     attributes: Mutex<Arc<[(String, String)]>>,
     /// Closes the client's socket, so that a blocked read or write ends. Set by the server.
     on_kill: Mutex<Option<Box<dyn Fn() + Send>>>,
@@ -65,7 +65,7 @@ impl Process {
         address.to_owned()
     }
 
-    /// What the connection does, for SHOW PROCESSLIST.
+    /// The state of the connection, for SHOW PROCESSLIST.
     pub fn state(&self) -> String {
         match self.progress.load(Ordering::Relaxed) {
             0 => self.activity.lock().state.to_owned(),
@@ -73,7 +73,8 @@ impl Process {
         }
     }
 
-    /// Where a definition statement reports its progress. It is set to 0 when the statement ends.
+    /// A counter in which a definition statement reports its progress. It is set to 0 when the statement
+    /// ends.
     pub(crate) fn progress(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.progress)
     }
@@ -90,7 +91,7 @@ impl Process {
             .unwrap_or_default()
     }
 
-    /// Shows the tables that the transaction uses. The first call counts.
+    /// Sets the tables that the transaction uses. Only the first call has an effect.
     pub(crate) fn show_table_uses(&self, uses: Arc<TableUses>) {
         let _ = self.table_uses.set(uses);
     }
@@ -141,12 +142,13 @@ impl Process {
         self.interrupt.raise();
     }
 
-    /// KILL CONNECTION of the connection that runs it: it ends after the reply.
+    /// KILL CONNECTION of the own connection, which ends after the reply.
     pub(crate) fn kill_self(&self) {
         self.killed.store(true, Ordering::Relaxed);
     }
 
-    /// A command begins: KILL QUERY of the one before has no effect on it. KILL CONNECTION stays in force.
+    /// Must be called when a command begins, so that a KILL QUERY of the previous one does not affect it.
+    /// KILL CONNECTION stays in force.
     pub(crate) fn clear_interrupt(&self) {
         self.interrupt.clear();
         if self.is_killed() {
@@ -157,26 +159,26 @@ impl Process {
     /// KILL CONNECTION.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
-        // Before anything else: the client gets no reply to the statement that the interrupt ends.
+        // This must come first: the client gets no reply to the statement that the interrupt ends.
         if let Some(close) = &*self.on_kill.lock() {
             close();
         }
         self.interrupt.raise();
     }
 
-    /// Says how to close the client's socket from another thread.
+    /// Sets a function that closes the client's socket from another thread.
     pub fn set_on_kill(&self, close: Box<dyn Fn() + Send>) {
         *self.on_kill.lock() = Some(close);
     }
 }
 
-/// Without the port.
+/// The host without the port.
 fn host_of(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |(host, _)| host)
 }
 
-/// Low bits of a connection's number that count connections, where several servers share a store. Above them
-/// is the number of the server: together they fit the 32 bits that the protocol has.
+/// If several servers share a store, the low bits of a connection's number count connections, and the high
+/// bits are the server's number. Together they fit into the 32 bits of the protocol.
 const COUNT_BITS: u32 = 21;
 const _: () = assert!(NUMBER_MAX.leading_zeros() == COUNT_BITS);
 
@@ -188,20 +190,20 @@ pub fn node_of(connection: u64) -> u64 {
 /// All connections of this server.
 #[derive(Default)]
 pub struct ProcessList {
-    /// The last number given, without its node's.
+    /// The last number assigned, without the node's number.
     next_id: AtomicU64,
     processes: RwLock<BTreeMap<u64, Arc<Process>>>,
     most: AtomicUsize,
-    /// What the sessions that have ended have counted.
+    /// The counters of sessions that have ended.
     ended: SessionCounters,
-    /// How many there were, by user and host.
+    /// The number of all connections so far, by user and host.
     connected: Mutex<BTreeMap<(String, String), u64>>,
 }
 
 impl ProcessList {
-    /// A number for a new connection, which no other connection to the store has. A server that has the store
-    /// to itself counts through all 32 bits, a node through those below its number (2 million). Numbers in
-    /// use are passed over.
+    /// A number for a new connection that no other connection to the store has. A server that does not share
+    /// the store uses all 32 bits, a node the bits below its number (2 million values). Numbers in use are
+    /// skipped.
     pub fn next_id(&self, node: Option<u32>) -> u64 {
         let (first, bits) = match node {
             Some(number) => (u64::from(number) << COUNT_BITS, COUNT_BITS),
@@ -255,9 +257,9 @@ impl ProcessList {
         }
     }
 
-    /// The counters of a session begin again; what they have counted stays in the sums of the server.
+    /// Resets the counters of a session. Their values stay in the sums of the server.
     pub(crate) fn reset_counters(&self, process: &Process) {
-        // No other thread sums them up meanwhile.
+        // The lock keeps other threads from summing them up meanwhile.
         let _processes = self.processes.write();
         process.counters.move_to(&self.ended);
     }
@@ -286,7 +288,7 @@ impl ProcessList {
         self.processes.read().len()
     }
 
-    /// Users and hosts, with the number of connections now and since the start.
+    /// Users and hosts, with the number of present connections and of all since the start.
     pub(crate) fn by_account(&self) -> Vec<(Activity, u64, u64)> {
         let now: Vec<Activity> = self.all().iter().map(|process| process.activity()).collect();
         let connected = self.connected.lock();
@@ -306,7 +308,7 @@ impl ProcessList {
         connected.iter().map(of_account).collect()
     }
 
-    /// How many there were at the same time, at most.
+    /// The largest number of connections at the same time.
     pub fn most(&self) -> usize {
         self.most.load(Ordering::Relaxed)
     }
@@ -335,7 +337,7 @@ mod tests {
         let list = ProcessList::default();
         let first = list.next_id(Some(3));
         list.add(first, "u", "h");
-        // Once around.
+        // The counter wraps around.
         list.next_id.store((1 << COUNT_BITS) - 1, Ordering::Relaxed);
         assert_eq!(list.next_id(Some(3)), first + 1);
     }

@@ -1,4 +1,4 @@
-//! A query runs: by the short way of one key, or by the runner.
+//! Runs a query: by a fast path for one key, or by the runner.
 
 use std::io;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use crate::result_set::ResultSetSink;
 use crate::session::Session;
 use crate::virtual_tables::ServerTables;
 
-/// The short way of `SELECT columns FROM t WHERE key = ?`: from the store's bytes to the packet's, with
-/// no operators and no batches in between. `None`: it is another query.
+/// The fast path of `SELECT columns FROM t WHERE key = ?`: from the store's bytes directly to the packet,
+/// without operators and batches. `None`: it is another query.
 pub fn run_point(
     session: &mut Session,
     (plan, query): (&CachedPlan, &QueryPlan),
@@ -27,7 +27,7 @@ pub fn run_point(
     format: Format,
     out: &mut dyn PacketSink,
 ) -> io::Result<Option<Result<Outcome>>> {
-    /// Room for most rows.
+    /// Enough for most rows.
     const ROW_BYTES: usize = 512;
 
     let reply = reply::context(session);
@@ -66,7 +66,7 @@ pub fn run_point(
 /// Runs a query and sends its rows.
 ///
 /// # Errors
-/// Outer: the client is gone. Inner: the statement failed, and nothing or part of a result set was sent.
+/// Outer: the client is gone. Inner: the statement failed, and nothing or a part of the result set was sent.
 pub fn run_query(
     session: &mut Session,
     (plan, query): (&CachedPlan, &QueryPlan),
@@ -79,7 +79,7 @@ pub fn run_query(
     let mut rows = ResultSetSink::new(reply, columns_of(plan, query, &reply), format, out);
     let result = run(session, query, &eval, &mut rows);
     let sent = rows.rows();
-    // The rows that OFFSET leaves out are found, too.
+    // FOUND_ROWS() includes the rows that OFFSET leaves out.
     session.last.found_rows = match sent {
         0 => 0,
         sent => sent.saturating_add(rows_left_out(query, &eval)),
@@ -97,7 +97,7 @@ pub fn run_query(
     Ok(sent.map(|()| Outcome::Sent))
 }
 
-/// Runs a query. Its rows go to the sink; gives how many rows SQL_CALC_FOUND_ROWS has counted.
+/// Runs a query, and passes its rows to the sink. Returns how many rows SQL_CALC_FOUND_ROWS has counted.
 pub fn run(
     session: &mut Session,
     query: &QueryPlan,

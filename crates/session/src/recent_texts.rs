@@ -1,5 +1,5 @@
-//! Texts that a session has run lately, with their plans. The next text of the same shape, which differs in
-//! its literals only, is neither normalised nor looked up in the plan cache of all connections.
+//! Texts that a session has run recently, with their plans. The next text that differs only in its literals
+//! is neither normalised nor looked up in the plan cache of all connections.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use planner::CachedPlan;
 use syntax::Template;
 use types::{SqlMode, Value};
 
-/// Applications repeat a few statements; each is tried in turn.
+/// Applications repeat a few statements. All entries are tried in turn.
 const TEXTS_MAX: usize = 8;
 
-/// Longer texts are not held: 5,000 connections may each have some.
+/// Longer texts are not kept, because 5,000 connections may each have some.
 const TEXT_BYTES_MAX: usize = 1 << 10;
 
 /// See the module.
@@ -27,7 +27,7 @@ pub struct RecentText {
     pub scope: PlanScope,
 }
 
-/// What decides the plan of a text beside the text, the schema, and the types of its literals.
+/// What the plan of a text depends on besides the text, the schema, and the types of its literals.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PlanScope {
     pub database: Option<Arc<str>>,
@@ -35,8 +35,8 @@ pub struct PlanScope {
 }
 
 impl RecentTexts {
-    /// A text's shape and plan, which may be out of date, and its literals. It is moved out while it runs: a
-    /// second reference to the plan would be counted in a cache line that all connections share.
+    /// The template and plan for a text, and its literals. The plan may be out of date. It is moved out while
+    /// it runs, because a second reference would change a count in a cache line that all connections share.
     pub fn take(
         &mut self,
         text: &str,

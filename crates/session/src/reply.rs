@@ -19,7 +19,7 @@ use crate::reply_context::ReplyContext;
 use crate::result_set::ResultSetSink;
 use crate::session::Session;
 
-/// What an OK packet says beyond the session's state.
+/// The contents of an OK packet besides the session's state.
 #[derive(Debug, Clone, Default)]
 pub struct Done {
     pub affected: u64,
@@ -29,10 +29,10 @@ pub struct Done {
 
 /// What remains to be sent after a statement has run.
 pub enum Outcome {
-    /// Rows were sent, with what ends them.
+    /// Rows were sent, with the packet that ends them.
     Sent,
     Ok(Done),
-    /// As `Ok`, and the connection is to be closed: COMMIT RELEASE.
+    /// As `Ok`, but then the connection must be closed: COMMIT RELEASE.
     Close(Done),
 }
 
@@ -45,7 +45,7 @@ pub fn context(session: &Session) -> ReplyContext {
     }
 }
 
-/// The status flags of this moment.
+/// The present status flags.
 fn status_flags(session: &Session) -> u16 {
     let mut flags = 0;
     let mut set = |on: bool, flag: u16| flags |= if on { flag } else { 0 };
@@ -71,7 +71,7 @@ fn warning_count(session: &Session) -> u16 {
     u16::try_from(session.diagnostics.count).unwrap_or(u16::MAX)
 }
 
-/// A packet is about to leave that can report the transaction; `rows`: it ends a result set.
+/// Must be called before a packet that can report the transaction. `rows`: the packet ends a result set.
 pub fn track_transaction(session: &mut Session, rows: bool) {
     let track = session.settings.track_transaction;
     let locked = session.table_locks.is_locked();
@@ -114,7 +114,7 @@ pub fn fail(session: &mut Session, error: &Error, out: &mut dyn PacketSink) -> i
 
 /// Adds an error to the diagnostics area.
 pub fn note_failure(session: &mut Session, error: &Error) {
-    // The warnings of planning came before it.
+    // Warnings of planning come before it.
     session.diagnostics.collect_planning(session.settings.warnings);
     session.last.note_no_count();
     session.diagnostics.add_error(error);
@@ -126,7 +126,8 @@ pub fn send_rows_end(session: &Session, extra_status: u16, out: &mut dyn PacketS
     reply.send_rows_end(extra_status, session.tracker.changes(), out)
 }
 
-/// A result set has been sent, and the session's changes with it where its end is an OK packet.
+/// Must be called after a result set was sent. If it ended with an OK packet, the session's changes were
+/// sent, too.
 pub fn rows_sent(session: &mut Session) {
     session.last.note_no_count();
     if session.client.has(capability::DEPRECATE_EOF) {
@@ -156,7 +157,7 @@ pub fn send_field_list(
     Ok(())
 }
 
-/// Sends a listing as a result set. The inner result is the listing's own failure.
+/// Sends a listing as a result set. The inner error is that of the listing.
 pub fn send_listing(
     session: &mut Session,
     listing: &Listing,

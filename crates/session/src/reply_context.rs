@@ -13,14 +13,14 @@ use wire::writer::Writer;
 
 use crate::columns::{Columns, definition};
 
-/// What the packets of a result set depend on beside the result.
+/// What the packets of a result set depend on besides the result.
 #[derive(Clone, Copy)]
 pub struct ReplyContext {
     pub capabilities: u32,
-    /// The collation of the session's results: the character set is that of the texts, and definitions announce
-    /// the collation. `None`: results are sent as they are.
+    /// The collation of the session's results. Texts are sent in its character set, and definitions announce
+    /// it. `None`: results are not converted.
     pub results: Option<Collation>,
-    /// The status flags of this moment, and the number of warnings.
+    /// The present status flags, and the number of warnings.
     pub status: u16,
     pub warnings: u16,
 }
@@ -64,7 +64,7 @@ impl ReplyContext {
         Ok(())
     }
 
-    /// The packet between column definitions and rows, for clients that still want one.
+    /// The packet between column definitions and rows, for clients without DEPRECATE_EOF.
     pub fn send_metadata_end(&self, extra_status: u16, out: &mut dyn PacketSink) -> io::Result<()> {
         if self.has(capability::DEPRECATE_EOF) {
             return Ok(());

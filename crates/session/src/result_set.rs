@@ -1,4 +1,4 @@
-//! A query's rows on their way to the client.
+//! Sends the rows of a query to the client.
 
 use std::io;
 
@@ -13,8 +13,8 @@ use wire::session_track::SessionTrack;
 use crate::columns::Columns;
 use crate::reply_context::ReplyContext;
 
-/// Sends rows as they come. The column definitions go with the first of them, so that an error before it is
-/// an error packet and nothing else.
+/// Sends rows as they are produced. The column definitions are sent with the first row, so that an error
+/// before it is only an error packet.
 pub struct ResultSetSink<'a> {
     reply: ReplyContext,
     columns: Columns<'a>,
@@ -22,11 +22,11 @@ pub struct ResultSetSink<'a> {
     out: &'a mut dyn PacketSink,
     started: bool,
     rows: u64,
-    /// Why the client could not be written to.
+    /// The error of writing to the client.
     failure: Option<io::Error>,
 }
 
-/// The executor gets this error where the client has gone away; the caller finds the cause in the sink.
+/// The executor gets this error if the client is gone. The caller finds the cause in the sink.
 fn client_is_gone(error: &io::Error) -> Error {
     Error::new(
         errno::ER_QUERY_INTERRUPTED,
@@ -57,7 +57,7 @@ impl<'a> ResultSetSink<'a> {
         self.rows
     }
 
-    /// Sends what ends the result set, if the query has succeeded. `reply`: as it is after the query.
+    /// Sends the end of the result set, if the query has succeeded. `reply`: the context after the query.
     ///
     /// # Errors
     /// Outer: the client is gone. Inner: the query's own failure.

@@ -1,4 +1,4 @@
-//! Files on the server's disk that statements name: which accounts may use them, and MySQL's errors.
+//! Files on the server's disk that statements name: checks of privileges, and MySQL's errors.
 //!
 //! Source: manual 5.1.8, "secure_file_priv"; 6.2.2, "FILE".
 
@@ -20,7 +20,7 @@ const EE_WRITE: u16 = 3;
 const ER_FILE_EXISTS_ERROR: u16 = 1086;
 const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
 
-/// Fails unless the account may read and write files (1227 and 1045), and this one (1290).
+/// Fails unless the account may use files (1227 and 1045), and this file is allowed (1290).
 ///
 /// # Errors
 /// See above.
@@ -47,10 +47,10 @@ pub fn check_privilege(view: &SessionView<'_>) -> Result<()> {
     }
 }
 
-/// Creates a file that is not there yet.
+/// Creates a file that does not exist yet.
 ///
 /// # Errors
-/// 1086 if it is there, 1 if it cannot be created.
+/// 1086 if it exists, 1 if it cannot be created.
 pub fn create(view: &SessionView<'_>, name: &str) -> Result<(PathBuf, File)> {
     let path = full_path(view, name);
     match File::options().write(true).create_new(true).open(&path) {
@@ -81,7 +81,7 @@ pub fn writing_failed(path: &Path, error: &io::Error) -> Error {
 /// Opens a file to read it.
 ///
 /// # Errors
-/// 29 if there is none, 13 if it cannot be opened or is not a file.
+/// 29 if it does not exist, 13 if it cannot be opened or is not a file.
 pub fn open(view: &SessionView<'_>, name: &str) -> Result<File> {
     let path = full_path(view, name);
     let file = File::open(&path).map_err(|error| match error.kind() {
@@ -135,8 +135,8 @@ fn allowed_directory(view: &SessionView<'_>) -> Result<Option<PathBuf>> {
     }
 }
 
-/// A name without a directory is in that of the default database, as with MySQL; without a data directory, in
-/// the current one.
+/// As in MySQL, a name without a directory is in the directory of the default database. Without a data
+/// directory, it is in the current directory.
 pub fn full_path(view: &SessionView<'_>, name: &str) -> PathBuf {
     let data = lookup("datadir").and_then(|definition| view.shared.variables.get(definition));
     let data = PathBuf::from(data.as_deref().unwrap_or("."));
@@ -150,7 +150,7 @@ pub fn full_path(view: &SessionView<'_>, name: &str) -> PathBuf {
     }
 }
 
-/// Whether a file, which need not be there, lies in a directory: links are followed, as far as there are any.
+/// Whether a file, which need not exist, is within a directory. Links are followed.
 fn is_within(path: &Path, directory: &Path) -> bool {
     let (Some(parent), Some(Component::Normal(name))) = (path.parent(), path.components().next_back()) else {
         return false;

@@ -1,9 +1,9 @@
 //! One connection's state.
 //!
-//! Where to find what: a method of a field is in the file of the field's type. A step on a query's way needs
-//! many fields: it is a function in a module of its own (`execute::run_compiled(session, ..)`), and a call
-//! names the module. `Session` itself has methods only here, in `parts` and `lifecycle`, and in `command`
-//! those that the server calls.
+//! Where to find what: a method that concerns one field is in the file of the field's type. A step on the way
+//! of a query needs many fields, so it is a function in its own module, and calls name the module:
+//! `execute::run_compiled(session, ..)`. `Session` has methods only here, in `parts`, in `lifecycle`, and in
+//! `command` (those that the server calls).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,20 +63,20 @@ pub struct Session {
     pub(crate) last: LastStatement,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) tracker: SessionTracker,
-    /// Parameters of the statement that runs, where it is a command and not a plan.
+    /// The parameters of the running statement, if it is a command without a plan.
     pub(crate) command_params: Vec<Value>,
     pub(crate) statement_started: Instant,
-    /// When the last statement that was counted has ended, until the command's end is noted.
+    /// The end of the last counted statement, until the end of the command is recorded.
     pub(crate) ended: Option<Instant>,
     /// What the statement adds to the counters.
     pub(crate) event: StatementEvent,
-    /// The digests of BEGIN, COMMIT and ROLLBACK in the selected database; 0: not yet known.
+    /// The digest numbers of BEGIN, COMMIT and ROLLBACK in the selected database; 0: not known yet.
     pub(crate) word_digests: [u32; 3],
     /// More statements of the same COM_QUERY follow.
     pub(crate) more_results: bool,
     /// The reply is pending: the statement's commit has not ended.
     pub(crate) reply_waits: bool,
-    /// SHOW WARNINGS announces no warnings of its own.
+    /// The reply must not report a number of warnings: SHOW WARNINGS.
     pub(crate) hide_warning_count: bool,
 }
 
@@ -124,14 +124,14 @@ impl Session {
         Ok(())
     }
 
-    /// The database is gone: none is selected any more.
+    /// Deselects the database, which was dropped.
     pub(crate) fn leave_database(&mut self) {
         self.database = None;
         self.word_digests = [0; 3];
         self.process.set_database(None);
     }
 
-    /// A table that a statement names, where the account may do anything with it.
+    /// A table that a statement names. Fails unless the account has any privilege on it.
     pub(crate) fn table(&self, name: &TableName) -> Result<Arc<Table>> {
         if let Some(table) = self.temporary.find(&name.database, &name.name) {
             return Ok(Arc::clone(table));
@@ -147,7 +147,7 @@ impl Session {
             .ok_or_else(|| errors::no_such_table(name))
     }
 
-    /// [`Client::check_table`] of a table that may be the session's own.
+    /// [`Client::check_table`] for a table that may be temporary.
     pub(crate) fn check_table(&self, name: &TableName, wanted: PrivilegeSet) -> Result<()> {
         match self.temporary.find(&name.database, &name.name) {
             Some(_) => Ok(()),
@@ -155,8 +155,8 @@ impl Session {
         }
     }
 
-    /// Fails with 1142 unless the account has a privilege on the whole table: SHOW CREATE TABLE shows all
-    /// columns.
+    /// Fails with 1142 unless the account has a privilege on the whole table, because SHOW CREATE TABLE shows
+    /// all columns.
     pub(crate) fn check_shows(&self, name: &TableName) -> Result<()> {
         if self.temporary.find(&name.database, &name.name).is_some() {
             return Ok(());
@@ -187,7 +187,7 @@ impl Session {
         }
     }
 
-    /// Selects the database again that was selected before a prepared statement ran in its own; unless the
+    /// After a prepared statement has run in its own database, selects the previous one again, unless the
     /// statement has dropped it.
     pub(crate) fn restore_database(&mut self, current: Option<Arc<str>>, of_statement: &Option<Arc<str>>) {
         let dropped = self.database.is_none() && of_statement.is_some() && *of_statement == current;
@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// The next OK reports, if the client asked for it, that the session's state has changed.
+    /// The next OK reports that the session's state has changed, if the client asked for it.
     pub(crate) fn state_changed(&mut self) {
         if self.settings.track_state {
             self.tracker.state_change();
@@ -226,12 +226,12 @@ impl Session {
         self.client.info.tls.as_ref()
     }
 
-    /// Whether a transaction is open; a server that drains lets it finish.
+    /// Whether a transaction is open. A server that drains its connections lets it finish.
     pub fn in_transaction(&self) -> bool {
         self.transaction.in_transaction()
     }
 
-    /// How long the client may be silent.
+    /// How long the client may send nothing.
     pub fn wait_timeout(&self) -> Duration {
         self.settings.wait_timeout
     }

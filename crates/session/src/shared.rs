@@ -1,4 +1,4 @@
-//! What all sessions of a server share. Made once, when the server starts.
+//! The state that all sessions of a server share. Created once, when the server starts.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +20,12 @@ use crate::statistics::Statistics;
 use crate::user_locks::UserLockTable;
 use crate::variables::GlobalVariables;
 
-/// The version that clients see: MySQL's, whose behaviour this is, and our own.
+/// The version that clients see: that of the MySQL server whose behaviour StemDB has, and its own.
 pub const VERSION: &str = concat!("8.0.33-StemDB-", env!("CARGO_PKG_VERSION"));
 
 /// The server as its sessions see it.
 pub struct Shared {
-    /// What statements run on.
+    /// The engine that runs statements.
     pub engine: Engine,
     pub catalog: Catalog,
     pub plans: PlanCache,
@@ -40,14 +40,14 @@ pub struct Shared {
     pub started: Instant,
     /// Prepared statements open in all sessions, bounded by `max_prepared_stmt_count`.
     pub(crate) prepared_count: Arc<AtomicU64>,
-    /// Held while global variables are read from the store and taken over, so that older values never replace
+    /// Locked while global variables are read from the store and applied, so that older values never replace
     /// newer ones.
     pub(crate) globals_turn: Mutex<()>,
-    /// What holds the connections. Not there before the server listens.
+    /// The layer that holds the connections. Not set before the server listens.
     pub(crate) connection_layer: OnceLock<Box<dyn ConnectionLayer>>,
 }
 
-/// The part of the server that holds the connections and checks passwords, as statements see it.
+/// The part of the server that holds the connections and checks passwords, as used by statements.
 pub trait ConnectionLayer: Send + Sync {
     /// Counters of connections by their names in SHOW STATUS.
     fn counters(&self) -> Vec<(&'static str, u64)>;
@@ -109,7 +109,7 @@ impl Shared {
         let _ = self.connection_layer.set(layer);
     }
 
-    /// Updates the server's parsed copies of global variables. `@@activate_all_roles_on_login`.
+    /// `@@activate_all_roles_on_login`.
     pub(crate) fn activates_all_roles(&self) -> bool {
         self.variables.boolean("activate_all_roles_on_login")
     }
@@ -122,7 +122,7 @@ impl Shared {
         };
         self.events.configure(&self.variables);
         let mandatory = crate::variables::lookup("mandatory_roles").and_then(|d| self.variables.get(d));
-        // What cannot be read was refused before.
+        // A value that cannot be read was refused before.
         let mandatory = mandatory.and_then(|names| role_names(&names)).unwrap_or_default();
         self.catalog.accounts.set_mandatory(mandatory);
         self.engine.set_durability(durability);
@@ -132,7 +132,7 @@ impl Shared {
             .set_gc_age(Duration::from_secs(self.variables.integer("stemdb_gc_age")));
     }
 
-    /// COM_STATISTICS' line.
+    /// The line of COM_STATISTICS.
     pub(crate) fn one_line(&self) -> String {
         let questions = self.statistics.questions();
         format!(
@@ -170,7 +170,7 @@ pub(crate) fn role_names(text: &str) -> Option<Vec<AccountName>> {
     Some(names)
 }
 
-/// A name at the start of a text, and what follows it.
+/// A name at the start of a text, and the text after it.
 fn role_name_part(text: &str) -> Option<(String, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '`' | '\'' | '"'));
     let Some(quote) = quote else {

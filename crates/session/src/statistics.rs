@@ -1,9 +1,9 @@
-//! Counters of what the server has done: SHOW STATUS and the status port's metrics.
+//! Counters of the server's work, for SHOW STATUS and the metrics of the status port.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Kinds of statements that have counters of their own.
+/// Kinds of statements with separate counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Kind {
@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// With the names of the metrics.
+    /// All kinds, with the names of their metrics.
     pub const ALL: [(Kind, &'static str); 13] = [
         (Kind::Select, "select"),
         (Kind::Insert, "insert"),
@@ -47,17 +47,18 @@ pub const LATENCY_BOUNDS_US: [u64; 16] = [
     10_000_000,
 ];
 
-/// Statements of one kind. In cache lines of its own: all connections write there.
+/// The counters of one kind of statement. They have separate cache lines, because all connections write to
+/// them.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct PerKind {
     pub errors: AtomicU64,
     pub total_us: AtomicU64,
-    /// Not cumulative; one more than there are bounds.
+    /// Not cumulative. There is one more bucket than bounds.
     pub buckets: [AtomicU64; LATENCY_BOUNDS_US.len() + 1],
 }
 
-/// In cache lines of its own.
+/// In separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct Statistics {
@@ -68,7 +69,7 @@ pub struct Statistics {
 }
 
 impl PerKind {
-    /// How many have ended.
+    /// How many statements have ended.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|b| b.load(Ordering::Relaxed)).sum()
     }

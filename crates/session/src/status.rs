@@ -11,7 +11,7 @@ use crate::view::SessionView;
 type Rows = Vec<(String, String)>;
 
 impl SessionView<'_> {
-    /// SHOW STATUS, sorted by name. Where `global` is not set, what sessions count is of this session.
+    /// SHOW STATUS, sorted by name. Without `global`, session counters are those of this session.
     pub(crate) fn status(&self, global: bool) -> Rows {
         let shared = self.shared;
         let sums = shared.processes.counters();
@@ -106,11 +106,11 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     rows
 }
 
-/// The bytes in a page, as `@@innodb_page_size` says.
+/// The size of a page in bytes, as in `@@innodb_page_size`.
 const PAGE: u64 = 16384;
 
-/// What tools ask of InnoDB's buffer pool, answered from the store's cache of blocks; what is dirty is what is
-/// not in files yet. A store that caches nothing here has no pages.
+/// The status of InnoDB's buffer pool, which tools read. The values are those of the store's block cache;
+/// dirty data is what is not in files yet. A store without a cache in this process has no pages.
 fn of_buffer_pool(capacity: u64, used: u64, dirty: u64) -> impl Iterator<Item = (String, String)> {
     let data = used.min(capacity) / PAGE;
     let values = [
@@ -126,7 +126,7 @@ fn of_buffer_pool(capacity: u64, used: u64, dirty: u64) -> impl Iterator<Item = 
     values.into_iter().map(named).chain([page_size])
 }
 
-/// Commands about prepared statements that are no `Questions`.
+/// Commands about prepared statements that are not `Questions`.
 fn prepares(sums: &SessionCounters) -> u64 {
     use StatusCounter as S;
     [S::StmtPrepare, S::StmtClose, S::StmtReset]

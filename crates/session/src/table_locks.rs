@@ -1,5 +1,5 @@
-//! The tables that LOCK TABLES and FLUSH TABLES WITH READ LOCK have locked for a session, and what it may do
-//! meanwhile.
+//! The tables that LOCK TABLES and FLUSH TABLES WITH READ LOCK have locked for a session, and which tables it
+//! may use meanwhile.
 //!
 //! Until UNLOCK TABLES the session uses the tables it has locked, by the aliases it locked them by, and no
 //! others (manual 13.3.6). The statements: `statement::lock_tables`. The locks themselves, and the
@@ -18,16 +18,16 @@ const ER_TABLE_NOT_LOCKED: u16 = 1100;
 const ER_LOCK_OR_ACTIVE_TRANSACTION: u16 = 1192;
 const ER_CANT_UPDATE_WITH_READLOCK: u16 = 1223;
 
-/// What a session has locked, if anything.
+/// The locked tables of a session, if any.
 #[derive(Default)]
 pub struct TableLocks(Option<LockedTables>);
 
 /// Dropping it unlocks the tables.
 pub struct LockedTables {
-    /// Unlocks the tables when dropped; a definition statement runs without.
+    /// Unlocks the tables when dropped. `None` while a definition statement runs.
     locks: Option<SessionLocks>,
     pub kind: LockKind,
-    /// The server's lease that they were taken under, where several servers share the store.
+    /// The server's lease under which they were taken, if several servers share the store.
     lease_term: Option<u64>,
 }
 
@@ -52,11 +52,11 @@ impl LockedTable {
 }
 
 impl LockedTables {
-    /// Fails with 1099 or 1100 when a plan uses what has not been locked for that.
+    /// Fails with 1099 or 1100 if a plan uses tables that are not locked for this use.
     fn check_plan(&self, accesses: &[ObjectAccess]) -> Result<()> {
         for access in accesses {
             let table = &access.table;
-            // What a view reads was locked with the view.
+            // The tables of a view were locked with the view.
             let is_named = access.through.is_none();
             if let Some(lock) = access.lock.filter(|lock| is_named || *lock == LockMode::Write) {
                 let alias = (!access.is_implied).then_some(access.alias.as_str());
@@ -66,7 +66,7 @@ impl LockedTables {
         Ok(())
     }
 
-    /// `alias`: what a statement calls the table; definitions name the table itself.
+    /// `alias`: the table's alias in the statement. Definitions use the table's name.
     fn check(&self, database: &str, name: &str, alias: Option<&str>, what: Use) -> Result<()> {
         let tables = match &self.kind {
             LockKind::Named(tables) => tables,
@@ -87,7 +87,7 @@ impl LockedTables {
         Err(locked_for_reading(shown))
     }
 
-    /// The same for a definition.
+    /// [`Self::check_plan`] for a definition.
     fn check_ddl(&self, ddl: &Ddl) -> Result<()> {
         if let LockKind::AllForReading = self.kind {
             return Err(all_locked_for_reading());
@@ -102,7 +102,7 @@ impl LockedTables {
                 ER_LOCK_OR_ACTIVE_TRANSACTION,
                 "Can't execute the given command because you have active locked tables or an active transaction",
             )),
-            // Of a table that is there and locked, it says that it is there.
+            // For an existing table that is locked, the error is that it exists.
             Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)
             }
@@ -145,7 +145,7 @@ fn locked_for_reading(table: &str) -> Error {
 }
 
 impl TableLocks {
-    /// `lease_term`: that of the server when it began to lock.
+    /// `lease_term`: the server's lease term when it began to lock.
     pub fn set(&mut self, locks: SessionLocks, kind: LockKind, lease_term: Option<u64>) {
         self.0 = Some(LockedTables {
             locks: Some(locks),
@@ -163,30 +163,30 @@ impl TableLocks {
         self.0 = None;
     }
 
-    /// Hands out what is locked.
+    /// Takes the locked tables out.
     pub fn take(&mut self) -> Option<LockedTables> {
         self.0.take()
     }
 
-    /// Unlocks what LOCK TABLES has locked: a transaction begins.
+    /// Releases the locks of LOCK TABLES, because a transaction begins.
     pub fn unlock_named(&mut self) {
         if let Some(LockKind::Named(_)) = self.0.as_ref().map(|locked| &locked.kind) {
             self.0 = None;
         }
     }
 
-    /// Unlocks what LOCK TABLES has locked until it is locked again, for the time of a definition statement.
+    /// Releases the locks while a definition statement runs. They are taken again afterwards.
     pub fn suspend(&mut self) {
         if let Some(locked) = &mut self.0 {
             drop(locked.locks.take());
         }
     }
 
-    /// Unlocks tables that were locked under a lease of the server that has expired: other servers have not
-    /// waited for it.
+    /// Unlocks tables that were locked under an expired lease of the server, because other servers have not
+    /// waited for these locks.
     ///
     /// # Errors
-    /// 8027 if there were such.
+    /// 8027 if there were such tables.
     pub fn check_lease(&mut self, cluster: &Cluster) -> Result<()> {
         match &self.0 {
             Some(locked) if locked.lease_term != lease_term(cluster) => {
@@ -197,7 +197,8 @@ impl TableLocks {
         }
     }
 
-    /// Fails when a plan uses tables that the session has not locked. `true`: those it uses are locked.
+    /// Fails if a plan uses tables that the session has not locked. `true`: all tables of the plan are
+    /// locked.
     pub fn check_plan(&self, accesses: &[ObjectAccess]) -> Result<bool> {
         match &self.0 {
             None => Ok(false),
@@ -209,7 +210,7 @@ impl TableLocks {
         }
     }
 
-    /// Fails when the session has locked tables, and not this one for this use.
+    /// Fails if the session has locked tables, but not this one for this use.
     pub fn check_table(&self, table: &Table, what: Use) -> Result<()> {
         match &self.0 {
             Some(locked) if !table.is_virtual() && !table.is_temporary() => {
@@ -219,7 +220,7 @@ impl TableLocks {
         }
     }
 
-    /// FLUSH TABLES closes tables, which a READ lock does not allow.
+    /// Fails if FLUSH TABLES would close tables with a READ lock.
     pub fn check_flush(&self) -> Result<()> {
         match self.0.as_ref().map(|locked| &locked.kind) {
             Some(LockKind::Named(tables)) => match tables.iter().find(|locked| !locked.write) {
@@ -230,19 +231,19 @@ impl TableLocks {
         }
     }
 
-    /// Fails unless a definition is about what the session has locked for writing.
+    /// Fails unless the tables of a definition are locked for writing.
     pub fn check_ddl(&self, ddl: &Ddl) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |locked| locked.check_ddl(ddl))
     }
 }
 
-/// The server's lease of now.
+/// The server's present lease.
 pub fn lease_term(cluster: &Cluster) -> Option<u64> {
     cluster.node().map(|node| node.term)
 }
 
-/// Whether the error is one of [`TableLocks`], or of a table that does not exist: a maintenance statement
-/// shows them as rows.
+/// Whether the error is one of [`TableLocks`], or that of a table that does not exist. A maintenance
+/// statement shows such errors as rows.
 pub fn is_lock_error(error: &Error) -> bool {
     matches!(error.code, ER_TABLE_NOT_LOCKED | ER_TABLE_NOT_LOCKED_FOR_WRITE)
         || error.code == errno::ER_NO_SUCH_TABLE

@@ -1,6 +1,6 @@
-//! The temporary tables of a session: where they are found, and how they come and go. Their definitions are
-//! the session's, their rows are keys of its own ([`kv::PrivateKeys`]). So nothing of them reaches the store,
-//! and they end with the session. The statements: `statement::temporary`.
+//! Creates and removes the temporary tables of a session. Their definitions and rows belong to the session
+//! (rows are [`kv::PrivateKeys`]). So they never reach the store, and end with the session. The statements
+//! are in `statement::temporary`.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) fn with_partitions() -> Error {
     Error::new(1562, "Cannot create temporary table with partitions")
 }
 
-/// Adds a temporary table, which gets an id, and no rows.
+/// Adds an empty temporary table, and assigns an id to it.
 ///
 /// # Errors
 /// 1562 for one with partitions.
@@ -60,7 +60,7 @@ pub fn remove_all(session: &mut Session) {
     session.transaction.remove_private(&temporary::keys().into());
 }
 
-/// About how many rows a temporary table has.
+/// The approximate number of rows of a temporary table.
 pub fn rows(session: &Session, table: i64) -> u64 {
     let table = session.temporary.by_id(table);
     let ranges = table.map(|table| table.row_ranges()).unwrap_or_default();
@@ -70,9 +70,9 @@ pub fn rows(session: &Session, table: i64) -> u64 {
         .sum()
 }
 
-/// About how many keys of a temporary table there are in a range.
+/// The approximate number of keys of a temporary table in a range.
 pub fn keys_in(session: &Session, range: &KeyRange) -> u64 {
-    /// Larger tables are all planned alike.
+    /// The exact size of larger tables does not matter for plans.
     const MOST: usize = 10_000;
     let private = session.transaction.private();
     private.map_or(0, |private| private.count_in(range, MOST) as u64)

@@ -25,7 +25,7 @@ use crate::statement::{self, load_data};
 use crate::statistics::Kind;
 use crate::transaction_rules;
 
-/// Runs the statements of a COM_QUERY and sends a reply to each; the first that fails is the last.
+/// Runs the statements of a COM_QUERY and sends a reply to each. Stops at the first that fails.
 pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
     let started = Instant::now();
     session.statement_started = started;
@@ -81,10 +81,10 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
     run_statements(session, text, &parsed, out)
 }
 
-/// The shape, the plan and the literals of a text whose plan is shared by all texts that differ in
-/// literals only. `None`: the text has to be parsed.
+/// Finds template, plan and literals of a text whose plan is shared by all texts that differ only in
+/// literals. `None`: the text must be parsed.
 fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentText>, Vec<Value>)>> {
-    // The bytes of `_binary'...'` are those that the client sent, which only the planner can restore.
+    // Only the planner can restore the bytes that the client sent in `_binary'...'`.
     if !session.settings.charset_client.is_utf8()
         && !text.is_ascii()
         && text.to_ascii_lowercase().contains("_binary")
@@ -149,7 +149,7 @@ fn run_statement(
     parsed: &Parsed,
     out: &mut dyn PacketSink,
 ) -> io::Result<(Kind, Result<Outcome>)> {
-    // The deadline of the statement before does not apply any more.
+    // The deadline of the previous statement does not apply any more.
     session.start_deadline(None);
     if !shows_diagnostics(&parsed.statement) {
         session.begin_statement();
@@ -180,7 +180,7 @@ fn run_parsed(
     execute::run_compiled(session, &mut compiled, Vec::new(), Format::Text, &replan, out)
 }
 
-/// SHOW WARNINGS and SHOW COUNT(*) WARNINGS read the diagnostics area, and leave it as it is.
+/// SHOW WARNINGS and SHOW COUNT(*) WARNINGS read the diagnostics area and do not change it.
 fn shows_diagnostics(statement: &Statement) -> bool {
     matches!(
         statement,

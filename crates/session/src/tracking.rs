@@ -1,8 +1,8 @@
 //! SESSION_TRACK: changes of the session's state that the next OK packet reports, for programs that move
-//! sessions from server to server (manual 5.1.18, "Server Tracking of Client Session State").
+//! sessions between servers (manual 5.1.18, "Server Tracking of Client Session State").
 //!
-//! Changes of the transaction are found by comparison with what was reported last, when a packet leaves that
-//! can carry them.
+//! Before a packet that can report changes of the transaction, the state is compared with the one reported
+//! last.
 
 use runner::{Characteristics, Isolation, TransactionContext, TransactionUses};
 use wire::session_track::SessionTrack;
@@ -12,12 +12,12 @@ use crate::variables::settings::TrackTransaction;
 /// See the module.
 #[derive(Default)]
 pub struct SessionTracker {
-    /// Not yet reported.
+    /// Changes that are not reported yet.
     changes: SessionTrack,
     reported: ReportedTransaction,
 }
 
-/// The transaction, as it was reported last.
+/// The state of the transaction that was reported last.
 #[derive(Debug, PartialEq, Eq)]
 struct ReportedTransaction {
     state: [u8; 8],
@@ -43,7 +43,7 @@ impl SessionTracker {
         std::mem::take(&mut self.changes)
     }
 
-    /// They have been reported, or need not be.
+    /// Clears the changes, which have been reported or need not be.
     pub fn clear_changes(&mut self) {
         self.changes.clear();
     }
@@ -60,7 +60,7 @@ impl SessionTracker {
         self.changes.state_change();
     }
 
-    /// What was reported of the transaction has not arrived: all of it is reported again.
+    /// Must be called if the reported state of the transaction did not arrive. All of it is reported again.
     pub fn forget_transaction(&mut self) {
         self.reported = ReportedTransaction {
             state: [0; 8],
@@ -68,7 +68,7 @@ impl SessionTracker {
         };
     }
 
-    /// A packet is about to leave that can report the transaction; `rows`: it ends a result set.
+    /// Must be called before a packet that can report the transaction. `rows`: the packet ends a result set.
     pub fn transaction(
         &mut self,
         track: TrackTransaction,

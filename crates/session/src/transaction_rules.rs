@@ -1,5 +1,5 @@
-//! What a statement does to the open transaction before it is looked at any closer: some commit it, and a
-//! READ ONLY transaction refuses others.
+//! Effects of statements on the open transaction before they run: some commit it, and a READ ONLY transaction
+//! refuses others.
 
 use runner::Characteristics;
 use syntax::ast::Statement;
@@ -7,9 +7,9 @@ use types::Result;
 
 use crate::session::Session;
 
-/// What a statement does to the open transaction before it is looked at any closer: some commit it, and a
-/// READ ONLY one refuses others. Both come before names are resolved and privileges checked, as in MySQL, so
-/// that a definition that fails has committed, too.
+/// Applies the effects of a statement on the open transaction: some commit it, and a READ ONLY one refuses
+/// others. As in MySQL, this happens before names are resolved and privileges are checked. So a definition
+/// that fails has committed, too.
 ///
 /// # Errors
 /// 1792 in a READ ONLY transaction; those of the commit.
@@ -20,8 +20,8 @@ pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<(
     check_read_write(session, statement)
 }
 
-/// Fails with 1792 for a statement that a READ ONLY transaction refuses. Rows of temporary tables may be
-/// written: where there are such, the runner decides.
+/// Fails with 1792 for a statement that a READ ONLY transaction refuses. Temporary tables may be written: if
+/// the session has any, the runner decides.
 pub fn check_read_write(session: &Session, statement: &Statement) -> Result<()> {
     let may_be_temporary = matches!(
         statement,
@@ -40,8 +40,7 @@ pub fn check_read_write(session: &Session, statement: &Statement) -> Result<()> 
     }
 }
 
-/// A commit that no statement has asked for. What SET TRANSACTION asked for the next transaction does not
-/// apply any more as well.
+/// Commits implicitly. Also discards what SET TRANSACTION has set for the next transaction.
 pub fn commit_implicitly(session: &mut Session) -> Result<()> {
     session.transaction.check_outside_xa()?;
     session.runner().commit()?;

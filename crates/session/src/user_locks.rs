@@ -1,12 +1,12 @@
-//! User-level locks: GET_LOCK() and its family. They end with their server, as in MySQL. Where servers share
-//! a store, a session that gets a lock on its own server takes it among the servers too
+//! User-level locks: GET_LOCK() and related functions. As in MySQL, they end with their server. If servers
+//! share a store, a session that gets a lock on its own server then takes it among the servers, too
 //! ([`cluster::named_lock`]).
 //!
-//! A session may hold several, each of them several times. Sessions that wait get a lock in the order of
-//! their requests. A wait that would close a cycle of waits fails with 3058. As in MySQL, the locks have
-//! nothing to do with transactions: they last until they are released or the session ends.
+//! A session may hold several locks, each of them several times. Waiting sessions get a lock in the order of
+//! their requests. A wait that would be a deadlock fails with 3058. As in MySQL, the locks are independent of
+//! transactions: they last until they are released or the session ends.
 //!
-//! Not here: what the functions take and answer (`functions::user_lock`).
+//! Not here: arguments and results of the functions (`functions::user_lock`).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct UserLockTable {
 #[derive(Default)]
 struct State {
     locks: HashMap<String, Lock>,
-    /// What each waiting session waits for.
+    /// The lock that each waiting session waits for.
     waits: HashMap<u64, String>,
 }
 
@@ -39,16 +39,16 @@ struct Lock {
     owner: u64,
     /// How often the owner has taken it.
     count: u64,
-    /// Sessions that wait, the first one first.
+    /// Waiting sessions in the order of their requests.
     queue: VecDeque<u64>,
 }
 
 impl State {
-    /// Whether `session` would wait for itself if it waited for `name`. A session that waits for a lock waits
-    /// for its owner; those ahead of it in the queue wait for the same owner.
+    /// Whether `session` would wait for itself if it waited for `name`. A waiting session waits for the owner
+    /// of the lock; those ahead of it in the queue wait for the same owner.
     fn closes_cycle(&self, session: u64, name: &str) -> bool {
         let mut name = name;
-        // No chain is longer than there are waits.
+        // A chain cannot be longer than the number of waits.
         for _ in 0..=self.waits.len() {
             let Some(lock) = self.locks.get(name) else {
                 return false;
@@ -82,29 +82,29 @@ impl State {
     }
 }
 
-/// What sessions need where servers share a store.
+/// What sessions need if servers share a store.
 pub struct SharedLocks {
     pub store: Store,
     /// Ends the session's waits.
     pub interrupt: Arc<Interrupt>,
 }
 
-/// The table as one session uses it.
+/// The table as used by one session.
 pub struct SessionUserLocks {
     table: Arc<UserLockTable>,
     session: u64,
-    /// Names of the locks held, so that a session that has none does not touch the table when it ends.
+    /// The locks held, so that a session without locks does not touch the table when it ends.
     held: Mutex<Vec<Held>>,
-    /// How often functions have taken or released locks.
+    /// How often functions have acquired or released locks.
     uses: AtomicU64,
-    /// `None`: this server has the store to itself.
+    /// `None`: this server does not share its store.
     shared: Option<SharedLocks>,
 }
 
 /// A lock that the session has.
 struct Held {
     name: String,
-    /// Among the servers.
+    /// The lock among the servers.
     _lock: Option<NamedLock>,
 }
 
@@ -119,7 +119,7 @@ impl SessionUserLocks {
         }
     }
 
-    /// Takes a lock that the session has on its own server among the servers too.
+    /// Takes a lock among the servers that the session has on its own server already.
     fn take_among_servers(
         &self,
         name: &str,
@@ -137,7 +137,7 @@ impl SessionUserLocks {
                 name,
                 _lock: Some(lock),
             })),
-            // KILL and the time limit have errors of their own.
+            // KILL and the time limit have their own errors.
             Err(error) => Err(check().err().unwrap_or(error)),
         }
     }
@@ -222,7 +222,7 @@ impl functions::UserLocks for SessionUserLocks {
         let mut state = self.table.state.lock();
         let Some(lock) = state.locks.get_mut(name) else {
             drop(state);
-            // The other server may still hold it.
+            // Another server may still hold it.
             return Ok(self.owner(name)?.map(|_| false));
         };
         if lock.owner != self.session {

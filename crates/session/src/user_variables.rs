@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::Value;
 
-/// Values by lower-case name. Statements that run share them; an assignment meanwhile goes to a copy.
+/// Values by name in lower case. Running statements share them, and an assignment meanwhile changes a copy.
 #[derive(Default)]
 pub struct UserVariables {
     values: Arc<HashMap<String, Value>>,
@@ -21,7 +21,7 @@ impl UserVariables {
         Arc::make_mut(&mut self.values).insert(name.to_lowercase(), value);
     }
 
-    /// Takes over what a statement has assigned while it ran.
+    /// Stores what a statement has assigned.
     pub fn assign(&mut self, assigned: impl IntoIterator<Item = (String, Value)>) {
         Arc::make_mut(&mut self.values).extend(assigned);
         self.assignments += 1;
@@ -36,7 +36,7 @@ impl UserVariables {
         &self.values
     }
 
-    /// Puts back what [`UserVariables::shared`] gave before.
+    /// Restores values that [`UserVariables::shared`] returned before.
     pub fn restore(&mut self, values: Arc<HashMap<String, Value>>) {
         self.values = values;
     }

@@ -1,4 +1,4 @@
-//! What a statement reads of its session while it runs: for evaluation contexts, virtual tables and SHOW.
+//! The parts of a session that a running statement reads, for evaluation contexts, virtual tables and SHOW.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct SessionView<'a> {
 }
 
 impl SessionView<'_> {
-    /// Microseconds since 1970 that NOW() gives.
+    /// The time of NOW(), in microseconds since 1970.
     pub fn now_us(&self) -> i64 {
         self.settings.timestamp_us.unwrap_or_else(|| self.clock_us())
     }
@@ -56,7 +56,7 @@ impl SessionView<'_> {
             "insert_id" => Some(self.last.forced_id.to_string().into()),
             "warning_count" => Some(self.diagnostics.previous.0.to_string().into()),
             "error_count" => Some(self.diagnostics.previous.1.to_string().into()),
-            // The connection's id, until a client sets another: mysqlbinlog's output does.
+            // The connection's id, unless the client has set another one, as the output of mysqlbinlog does.
             "pseudo_thread_id" => match self.variables.text(definition) {
                 Some(set) if &*set != definition.default => Some(set),
                 _ => Some(self.process.id.to_string().into()),

@@ -1,4 +1,4 @@
-//! What SHOW and LOCK TABLES need to know about views beyond their columns.
+//! Properties of views for SHOW and LOCK TABLES.
 
 use planner::object_access::ObjectAccess;
 use schema::model::Table;
@@ -9,10 +9,11 @@ use crate::compile;
 use crate::compiled::Compiled;
 use crate::session::Session;
 
-/// What a query of a view uses: the view, for which it needs no privilege here, and what its query reads.
+/// The accesses of a query on a view: the view, for which no privilege is needed here, and the tables that
+/// its query reads.
 ///
 /// # Errors
-/// 1356 if the view has become invalid, and the others of such a query.
+/// 1356 if the view has become invalid, and other errors of such a query.
 pub fn accesses(session: &Session, view: &Table) -> Result<Vec<ObjectAccess>> {
     let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let text = format!("SELECT * FROM {}.{}", quoted(&view.database), quoted(&view.name));
@@ -30,10 +31,10 @@ pub fn accesses(session: &Session, view: &Table) -> Result<Vec<ObjectAccess>> {
     }
 }
 
-/// Why a view cannot be read, if it cannot: a warning of SHOW.
+/// The reason why a view cannot be read, as a warning of SHOW. `None` if it can be read.
 pub fn problem(session: &Session, view: &Table) -> Option<Warning> {
     let needs = PrivilegeSet::SELECT.into();
-    // The account may see the definition without reading the view.
+    // The account may be allowed to see the definition, but not to read the view.
     session
         .client
         .check_needs(&view.database, &view.name, needs)

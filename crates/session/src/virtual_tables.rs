@@ -1,5 +1,5 @@
-//! What the system tables (`system`) read from the server: connections, variables, status, and what the
-//! account may see.
+//! The server's data that the system tables (`system`) read: connections, variables, status, and the
+//! account's privileges.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use types::{Result, Value};
 use crate::process::Process;
 use crate::view::SessionView;
 
-/// The system tables as one session sees them.
+/// The system tables, as seen by one session.
 pub struct ServerTables<'a> {
     pub view: SessionView<'a>,
 }
@@ -60,7 +60,7 @@ impl VirtualTables for ServerTables<'_> {
     }
 }
 
-/// The server as a statement of one session sees it.
+/// The server, as seen by a statement of one session.
 struct StatementServer<'a> {
     view: SessionView<'a>,
     eval: &'a EvalContext,
@@ -101,7 +101,7 @@ impl Server for StatementServer<'_> {
     }
 
     fn status(&self, global: bool) -> Vec<(String, String)> {
-        // MySQL has the counters of kinds of statements elsewhere (`events_statements_summary...`).
+        // MySQL shows the counters of kinds of statements in other tables (`events_statements_summary...`).
         let mut rows = self.view.status(global);
         rows.retain(|(name, _)| !name.starts_with("Com_") || name == "Com_stmt_reprepare");
         rows

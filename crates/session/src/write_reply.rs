@@ -52,7 +52,7 @@ fn insert_info(
     }
     let mut duplicates = result.duplicates;
     if found_rows && !insert.ignore {
-        // Rows that ON DUPLICATE KEY UPDATE found as they should be.
+        // Rows that ON DUPLICATE KEY UPDATE left unchanged.
         duplicates += result.matched.saturating_sub(result.affected);
     }
     info([
@@ -62,7 +62,7 @@ fn insert_info(
     ])
 }
 
-/// Of LOAD DATA.
+/// The text of LOAD DATA.
 fn load_info(insert: &InsertPlan, result: &DmlResult, warnings: u64) -> Cow<'static, str> {
     let (records, duplicates) = (result.records, result.duplicates);
     let (deleted, skipped) = match insert.mode {
@@ -72,7 +72,7 @@ fn load_info(insert: &InsertPlan, result: &DmlResult, warnings: u64) -> Cow<'sta
     format!("Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}").into()
 }
 
-/// The text of most UPDATEs, which needs no memory of its own.
+/// The text of most UPDATEs. As a constant it needs no allocation.
 const ONE_CHANGED: &str = "Rows matched: 1  Changed: 1  Warnings: 0";
 
 fn update_info(result: &DmlResult, warnings: u64) -> Cow<'static, str> {

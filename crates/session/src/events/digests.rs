@@ -11,18 +11,18 @@ use syntax::StatementDigest;
 use super::event::StatementEvent;
 use super::histogram::{BUCKETS, Histogram};
 
-/// `performance_schema_digests_size`: statements of any more digests are counted together.
+/// `performance_schema_digests_size`: statements of further digests are counted together.
 const DIGESTS_MAX: usize = 10_000;
 const SHARDS_MAX: usize = 4;
 /// `performance_schema_max_sql_text_length`
 const SAMPLE_BYTES_MAX: usize = 1024;
 
-/// All digests of a server, by number. A number is never given to another digest, but a place may be, once the
-/// counters have been reset and its digest has not been seen since: a number is a place and how often it has been
-/// given.
+/// All digests of a server, by number. A number consists of a position and of how often the position has been
+/// assigned. So a number always means the same digest, but a position can be reused: after the counters were
+/// reset, if its digest has not been seen since.
 pub struct Digests {
     numbers: RwLock<Numbers>,
-    /// Place 1 is of the statements for which there was no room.
+    /// Position 1 is for the statements for which there was no room.
     entries: Box<[OnceLock<Box<Digest>>]>,
     max: usize,
     shards: usize,
@@ -31,11 +31,11 @@ pub struct Digests {
 #[derive(Default)]
 struct Numbers {
     by_key: HashMap<DigestKey, u32>,
-    /// Places that had no counters when all were reset.
+    /// Positions without counts when all counters were reset.
     unseen: Vec<u32>,
 }
 
-/// What of a number is the place.
+/// The low bits of a number, which are its position.
 const PLACE_BITS: u32 = 14;
 const _: () = assert!(DIGESTS_MAX + 2 <= 1 << PLACE_BITS);
 
@@ -52,14 +52,14 @@ struct DigestKey {
 /// The number of the statements for which there was no room.
 const OTHERS: u32 = 1;
 
-/// What statements have in common.
+/// What the statements of a digest have in common.
 #[derive(Default)]
 pub struct Identity {
     pub schema: Option<Box<str>>,
-    /// `None`: statements of many digests.
+    /// `None`: these are statements of many digests.
     pub digest: Option<String>,
     pub text: Option<String>,
-    /// The first one.
+    /// The first statement.
     pub sample: String,
 }
 
@@ -67,12 +67,12 @@ pub struct Identity {
 pub struct Digest {
     number: AtomicU32,
     identity: RwLock<Arc<Identity>>,
-    /// Microseconds since 1970; 0: none was seen since the counters were reset.
+    /// Microseconds since 1970; 0: no statement was seen since the counters were reset.
     first_seen: AtomicI64,
     shards: Box<[Shard]>,
 }
 
-/// The counters that some connections add to, in cache lines of their own.
+/// Counters of some of the connections, in separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 struct Shard {
@@ -91,7 +91,7 @@ impl Default for LeastNs {
     }
 }
 
-/// What is summed up.
+/// The counters of a digest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Counter {
@@ -148,7 +148,8 @@ impl Digests {
         }
     }
 
-    /// The number of a digest, which is new if it was not seen before. `text`: a statement of it.
+    /// The number of a digest. Assigns a new one if the digest was not seen before. `text`: a statement with
+    /// this digest.
     pub fn number(&self, schema: Option<&str>, digest: StatementDigest, text: &str) -> u32 {
         let key = DigestKey {
             schema: schema.map(Into::into),
@@ -189,7 +190,7 @@ impl Digests {
         number
     }
 
-    /// A digest that has not been seen since the counters were reset.
+    /// Takes the position of a digest that has not been seen since the counters were reset.
     fn take_unseen(&self, numbers: &mut Numbers) -> Option<&Digest> {
         while let Some(place) = numbers.unseen.pop() {
             let entry = self.entries.get(place as usize)?.get()?;
@@ -200,7 +201,7 @@ impl Digests {
         None
     }
 
-    /// The digest of a number; that of all others, if its place has been given to another one.
+    /// The digest of a number. If its position was assigned to another digest, the common one of all others.
     #[inline]
     pub fn get(&self, number: u32) -> Option<&Digest> {
         let entry = self.entries.get(place_of(number))?.get()?;
@@ -210,8 +211,8 @@ impl Digests {
         }
     }
 
-    /// Whether a statement's number has to be looked up again: it was counted with the others and may have a
-    /// place of its own now, or another digest has taken its place.
+    /// Whether a statement's number must be looked up again: it was counted with all others and might get a
+    /// position now, or its position was assigned to another digest.
     #[inline]
     pub fn is_outdated(&self, number: u32) -> bool {
         if number == OTHERS {
@@ -221,7 +222,7 @@ impl Digests {
         entry.is_none_or(|entry| entry.number.load(Ordering::Relaxed) != number)
     }
 
-    /// Those that were seen since the counters were reset, with their counters.
+    /// The digests that were seen since the counters were reset, with their counters.
     pub fn seen(&self) -> impl Iterator<Item = (Arc<Identity>, DigestCounts)> {
         let last = OTHERS as usize + self.numbers.read().by_key.len();
         let entries = self.entries[..=last].iter().filter_map(OnceLock::get);
@@ -230,7 +231,8 @@ impl Digests {
             .filter(|(_, counts)| counts.count > 0)
     }
 
-    /// TRUNCATE TABLE of the summary. Where there was no room left, digests that are not seen any more make room.
+    /// TRUNCATE TABLE of the summary. The positions of digests that are not seen afterwards can be reused if
+    /// there is no room.
     pub fn reset(&self) {
         let mut numbers = self.numbers.write();
         self.entries
@@ -418,13 +420,13 @@ mod tests {
         assert_eq!(c, OTHERS);
         assert!(!digests.is_outdated(c));
         digests.reset();
-        // What runs on keeps its place.
+        // A digest that still occurs keeps its position.
         run(b);
         assert!(digests.is_outdated(c));
         let c = number(&digests, "d", "SELECT c");
         run(c);
         assert_eq!(texts(), [(text("SELECT `b`"), 1, 7), (text("SELECT `c`"), 1, 7)]);
-        // There was one place only, and the old number is not that of the new statement.
+        // There was only one free position, and the new statement does not get the old number.
         assert!(digests.is_outdated(a) && !digests.is_outdated(b) && !digests.is_outdated(c));
         assert_eq!(number(&digests, "d", "SELECT a"), OTHERS);
         assert!(!digests.is_outdated(OTHERS));

@@ -1,4 +1,4 @@
-//! What one statement adds to the counters.
+//! The contribution of one statement to the counters.
 
 use executor::DmlResult;
 use functions::ReadCounts;
@@ -8,7 +8,7 @@ use planner::plan_traits::PlanTraits;
 /// Rows that a statement has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowChanges {
-    /// As the reply reports it.
+    /// The number that the reply reports.
     pub affected: u64,
     pub inserted: u64,
     pub updated: u64,
@@ -25,7 +25,8 @@ impl RowChanges {
         match plan {
             Plan::Query(_) => {}
             Plan::Insert(insert) => {
-                // A row that was replaced counts twice in what is affected, and so does one that was updated.
+                // A row that was replaced, or updated by ON DUPLICATE KEY UPDATE, counts as two affected
+                // rows.
                 let duplicates = result.duplicates.min(affected / 2);
                 match insert.mode {
                     InsertMode::Replace => {
@@ -54,9 +55,9 @@ pub struct StatementEvent {
     pub digest: u32,
     /// How many tables it uses.
     pub tables: u32,
-    /// It reads one row by its key, so that little else has to be counted.
+    /// It reads one row by its key, so little else must be counted.
     pub is_point: bool,
-    /// And it is in no transaction.
+    /// It also is outside of a transaction.
     pub is_lone_point: bool,
     pub failed: bool,
     pub traits: PlanTraits,
@@ -64,6 +65,6 @@ pub struct StatementEvent {
     pub rows_sent: u64,
     pub changes: RowChanges,
     pub warnings: u64,
-    /// When it has ended: microseconds since 1970.
+    /// Its end, in microseconds since 1970.
     pub now_us: i64,
 }

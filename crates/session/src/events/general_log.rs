@@ -45,7 +45,7 @@ fn write_command(session: &Session, command: &str, argument: &str) {
     }
 }
 
-/// Logs an execution of a prepared statement, with its parameters in their places.
+/// Logs an execution of a prepared statement, with the values of its parameters.
 pub fn log_execution(session: &Session, text: &str, values: &[Value], types: &[SqlType]) {
     if session.shared.events.general_log.is_on() {
         write_command(session, "Execute", &with_values(text, values, types));

@@ -1,27 +1,29 @@
-//! Latencies in MySQL's 450 buckets: the first ends at 10 us, and fifty of them are a factor of ten.
+//! Latencies in MySQL's 450 buckets: the first one ends at 10 us, and the bounds grow by a factor of ten
+//! every fifty buckets.
 
 use std::sync::LazyLock;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const BUCKETS: usize = 450;
-/// Buckets in one allocation: the latencies of one statement are close together.
+/// The number of buckets that are allocated together, because the latencies of one statement are close to
+/// each other.
 const CHUNK: usize = 18;
 const CHUNKS: usize = BUCKETS / CHUNK;
 /// The fiftieth root of ten.
 const FACTOR: f64 = 1.047_128_548_050_899_6;
-/// Finer parts of an octave, to find a bucket.
+/// How many parts an octave is divided into, to find a bucket.
 const PARTS: u32 = 16;
 
-/// The upper bounds in picoseconds, as MySQL shows them; the last has none.
+/// The upper bounds in picoseconds, as MySQL shows them. The last bucket has no bound.
 pub static BOUNDS_PS: LazyLock<Vec<u64>> = LazyLock::new(|| {
-    // By multiplication, as MySQL does: the last digits depend on it.
+    // Computed by repeated multiplication, as in MySQL, because the last digits depend on it.
     let bounds = std::iter::successors(Some(10_000_000.0), |bound| Some(bound * FACTOR));
     let bounds = bounds.take(BUCKETS - 1).map(|bound: f64| bound as u64);
     bounds.chain([u64::MAX]).collect()
 });
 
-/// The bounds in nanoseconds, and for each sixteenth of an octave the bucket of its beginning.
+/// The bounds in nanoseconds, and for each sixteenth of an octave the bucket in which it begins.
 static INDEX: LazyLock<(Vec<u64>, Vec<u16>)> = LazyLock::new(|| {
     let bounds: Vec<u64> = BOUNDS_PS.iter().map(|ps| ps.div_ceil(1000)).collect();
     let first = |slot: u32| {
@@ -92,7 +94,7 @@ impl Histogram {
     }
 }
 
-/// The upper bound of the bucket below which a share of all counts lies, in picoseconds.
+/// The upper bound, in picoseconds, of the bucket up to which a given share of all latencies lies.
 pub fn quantile(counts: &[u64; BUCKETS], share: f64) -> u64 {
     let total: u64 = counts.iter().sum();
     if total == 0 {

@@ -1,5 +1,6 @@
-//! Log files, and the rows of the logs that are tables. No statement waits for a log or fails with it: a
-//! thread writes the file, and what comes faster than it writes, or does not fit on the disk, is dropped.
+//! Log files, and the rows of the logs that are tables. A statement never waits for a log, and never fails
+//! because of it: a thread writes the file, and entries are dropped if they come too fast or the disk is
+//! full.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -13,11 +14,11 @@ use types::Value;
 
 use crate::variables::GlobalVariables;
 
-/// Entries that wait for the thread.
+/// How many entries may wait for the thread.
 const QUEUE: usize = 4096;
-/// Rows of a log's table; older ones are dropped.
+/// How many rows a log's table has. Older ones are dropped.
 const ROWS_MAX: usize = 10_000;
-/// Bytes of the texts of these rows.
+/// How many bytes the texts of these rows may have.
 const ROWS_BYTES_MAX: usize = 16 << 20;
 
 enum Message {
@@ -26,7 +27,7 @@ enum Message {
     Entry(Vec<u8>),
 }
 
-/// A file that a thread of its own writes.
+/// A file that is written by its own thread.
 #[derive(Default)]
 pub struct LogFile {
     queue: Mutex<Option<SyncSender<Message>>>,
@@ -35,7 +36,7 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Writes to a file from now on, unless it does so already.
+    /// Writes to the given file from now on.
     pub fn open(&self, path: &str, header: String) {
         let mut current = self.path.lock();
         if *current == path {
@@ -89,7 +90,7 @@ fn write_entries(queue: &Receiver<Message>) {
             }
             Message::Reopen => file = open(&path, &header),
             Message::Entry(entry) => {
-                // A disk that is full, or a file that cannot be opened: the entry is lost.
+                // If the disk is full or the file cannot be opened, the entry is lost.
                 if let Some(file) = &mut file {
                     let _ = file.write_all(&entry);
                 }
@@ -104,7 +105,7 @@ fn open(path: &str, header: &str) -> Option<File> {
     Some(file)
 }
 
-/// What MySQL writes when it opens a log.
+/// The header that MySQL writes when it opens a log.
 pub fn header(variables: &GlobalVariables) -> String {
     let text = |name| super::text(variables, name);
     format!(

@@ -1,4 +1,4 @@
-//! Moments as logs write them.
+//! Times in the format of the logs.
 
 use functions::TimeZone;
 

@@ -1,5 +1,4 @@
-//! What the server measures of its statements: `performance_schema`'s summaries by digest, and the slow and
-//! the general log.
+//! Measurements of statements: `performance_schema`'s summaries by digest, and the slow and the general log.
 //!
 //! A plan has the number of its digest ([`planner::CachedPlan::digest`]), so an execution of a plan finds its
 //! counters without a lookup. [`digests`] has the counters, in shards, and [`histogram`] their latencies.
@@ -28,7 +27,8 @@ use log_file::{LogFile, LogRows};
 /// `max_digest_length`.
 pub const DIGEST_BYTES_MAX: usize = 1024;
 
-/// How much of a long text its digest is computed from: the rows of an INSERT are of one form.
+/// The digest of a long text is computed from its beginning, because the rows of an INSERT all have the same
+/// form.
 const DIGESTED_BYTES_MAX: usize = 64 << 10;
 
 /// The measurements of one server.
@@ -44,7 +44,7 @@ pub struct Events {
 
 /// A log, as a file and as a table.
 pub struct Log {
-    /// It is written somewhere.
+    /// Whether it is written to a file or a table.
     is_on: AtomicBool,
     to_file: AtomicBool,
     to_table: AtomicBool,
@@ -108,7 +108,7 @@ impl Events {
         self.is_on
     }
 
-    /// Global variables have changed.
+    /// Applies changed global variables.
     pub fn configure(&self, variables: &GlobalVariables) {
         self.slow_log
             .configure(variables, "slow_query_log", log_file::header);
@@ -129,12 +129,12 @@ impl Events {
     }
 }
 
-/// A statement without the semicolon at its end, which is not part of its digest.
+/// A statement without the semicolon at its end, which does not belong to the digest.
 fn without_end(text: &str) -> &str {
     text.trim_end_matches(|c: char| c.is_ascii_whitespace() || c == ';' || c == '\0')
 }
 
-/// What STATEMENT_DIGEST() and STATEMENT_DIGEST_TEXT() compute.
+/// Computes STATEMENT_DIGEST() and STATEMENT_DIGEST_TEXT().
 ///
 /// # Errors
 /// 3676 for a statement that cannot be parsed.

@@ -1,4 +1,4 @@
-//! The start and the end of a statement: what is counted, and logged if it was slow.
+//! The start and the end of a statement: counts it, and logs it if it was slow.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -42,8 +42,8 @@ impl Shared {
     }
 }
 
-/// Counts a statement that begins, and names its digest. `text`: the statement's. `command`: its kind, where
-/// it is not known from its plan.
+/// Counts a statement that begins, and sets its digest. `text`: the statement's text. `command`: its kind, if
+/// the plan does not tell.
 #[inline]
 pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Option<SqlCommand>) {
     let Compiled::Plan(plan) = compiled else {
@@ -61,7 +61,7 @@ pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Op
     session.process.counters.begin(plan.command.or(command));
 }
 
-/// The same of a statement that has no plan.
+/// [`begin`] for a statement without a plan.
 pub fn begin_text(session: &mut Session, text: &str, command: Option<SqlCommand>) {
     session.process.counters.begin(command);
     session.event = StatementEvent {
@@ -70,7 +70,7 @@ pub fn begin_text(session: &mut Session, text: &str, command: Option<SqlCommand>
     };
 }
 
-/// The same of BEGIN, COMMIT and ROLLBACK, the most frequent of those.
+/// [`begin`] for BEGIN, COMMIT and ROLLBACK, the most frequent statements without a plan.
 pub fn begin_word(session: &mut Session, text: &str, command: SqlCommand) {
     session.process.counters.begin(Some(command));
     let at = match text.as_bytes().first() {

@@ -11,7 +11,7 @@ pub struct Cursor {
     batches: std::vec::IntoIter<RecordBatch>,
     /// The batch that is being read, and its next row.
     current: Option<(RecordBatch, usize)>,
-    /// Of all rows.
+    /// The memory of all rows.
     _memory: Account,
 }
 
@@ -25,7 +25,7 @@ impl Cursor {
         }
     }
 
-    /// The batch that is being read, or the next one with rows left in it.
+    /// The batch that is being read, or the next one that still has rows.
     pub fn take_current(&mut self) -> Option<(RecordBatch, usize)> {
         loop {
             match self.current.take() {
@@ -35,7 +35,7 @@ impl Cursor {
         }
     }
 
-    /// Goes on in a batch from a row.
+    /// Continues in a batch from a row on.
     pub fn put_current(&mut self, batch: RecordBatch, row: usize) {
         self.current = Some((batch, row));
     }

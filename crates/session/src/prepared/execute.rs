@@ -45,14 +45,14 @@ struct Execution {
     database: Option<Arc<str>>,
     values: Vec<Value>,
     types: Vec<SqlType>,
-    /// The plan of the execution before, if it was for the same types in the same environment. It is moved
-    /// out of the prepared statement while it runs: a second reference would be counted in a cache line that
+    /// The plan of the previous execution, if that had the same types and environment. It is moved out of the
+    /// prepared statement while it runs, because a second reference would change a count in a cache line that
     /// all connections share.
     plan: Option<Compiled>,
     cursor: bool,
     /// The statement, if its hints set variables.
     hinted: Option<Arc<Parsed>>,
-    /// Of parameters that were sent ahead.
+    /// The memory of parameters that were sent ahead.
     _memory: Option<Account>,
 }
 
@@ -154,13 +154,14 @@ fn prepared_command(session: &Session, id: u32) -> Option<SqlCommand> {
     prepared.statement.parsed.statement.command()
 }
 
-/// What comes before an execution is compiled. An execution with a plan at hand is not a definition.
+/// Checks the transaction before an execution is compiled. An execution that has a plan already is not a
+/// definition.
 fn enter_execution(session: &mut Session, id: u32) -> Result<()> {
     let parsed = session.prepared.get(id, EXECUTE)?.statement.parsed.clone();
     transaction_rules::enter_statement(session, &parsed.statement)
 }
 
-/// The plan for parameters of these types, from the plan cache if it is there.
+/// The plan for parameters of these types, from the plan cache if possible.
 fn compile_execution(
     session: &mut Session,
     id: u32,
@@ -265,7 +266,7 @@ fn open_cursor(
     let reply = reply::context(session);
     reply.send_columns(columns_of(plan, query, &reply), status::CURSOR_EXISTS, out)?;
     if session.client.has(capability::DEPRECATE_EOF) {
-        // The packet after the definitions is the only one that can say that there is a cursor.
+        // Only the packet after the definitions can announce a cursor.
         reply::send_rows_end(session, status::CURSOR_EXISTS, out)?;
     }
     if let Ok(prepared) = session.prepared.get(id, EXECUTE) {
@@ -315,11 +316,11 @@ pub fn fetch(session: &mut Session, id: u32, count: u32, out: &mut dyn PacketSin
     Ok(Ok(()))
 }
 
-/// Whether the next execution of the statement may use this again.
+/// Whether the next execution of the statement may reuse this.
 fn is_reusable(compiled: &Compiled) -> bool {
     match compiled {
         Compiled::Plan(plan) => plan.cacheable,
-        // They name nothing that could have changed by then.
+        // These commands do not refer to anything that could change before.
         Compiled::Command(command) => {
             matches!(
                 **command,

@@ -4,7 +4,7 @@ use memory::{Account, Broker, Holder};
 use types::{Error, Result, errno};
 use wire::command::LongData;
 
-/// The parameters so far. The command has no reply, so the next execution reports what went wrong.
+/// The parameters so far. The command has no reply, so the next execution reports errors.
 #[derive(Default)]
 pub struct SentAhead {
     pub values: LongData,
@@ -13,7 +13,7 @@ pub struct SentAhead {
 }
 
 impl SentAhead {
-    /// Appends to one of `count` parameters, each of `bytes_max` at most.
+    /// Appends to one of `count` parameters, each of at most `bytes_max`.
     pub fn append(
         &mut self,
         parameter: usize,
@@ -54,7 +54,7 @@ impl SentAhead {
         let account = self
             .memory
             .get_or_insert_with(|| Account::new(memory, Holder::Session, usize::MAX));
-        // A vector that grows is copied to one twice as large.
+        // A growing vector is copied to one that is twice as large.
         if account.grow(data.len().saturating_mul(2), None).is_err() {
             return Err(Error::new(
                 errno::ER_MEMORY_EXCEEDED,
@@ -70,7 +70,7 @@ impl SentAhead {
         *self = Self::default();
     }
 
-    /// Before an execution: fails if anything went wrong, and discards all of it in that case.
+    /// Must be called before an execution. If an error occurred, fails and discards all parameters.
     pub fn check(&mut self) -> Result<()> {
         match self.error.take() {
             None => Ok(()),
@@ -81,7 +81,7 @@ impl SentAhead {
         }
     }
 
-    /// The account of the values, which the execution takes over with them.
+    /// The memory account of the values, which the execution takes over with them.
     pub fn take_memory(&mut self) -> Option<Account> {
         self.memory.take()
     }

@@ -2,9 +2,9 @@
 //! SQL (PREPARE).
 //!
 //! - [`PreparedStatements`], [`NamedStatements`]: what a session has prepared.
-//! - `prepare`: a statement is checked, and its result columns and parameter types found. `execute`:
-//!   COM_STMT_EXECUTE, and COM_STMT_FETCH of its cursor. EXECUTE is a statement: `crate::statement`.
-//! - [`parameter_types`]: values become what their parameters are. `long_data`, `cursor`: see there.
+//! - `prepare`: checks a statement, and finds its result columns and parameter types. `execute`:
+//!   COM_STMT_EXECUTE, and COM_STMT_FETCH from its cursor. EXECUTE is in `crate::statement`.
+//! - [`parameter_types`]: converts values to the types of their parameters. `long_data`, `cursor`: see there.
 
 mod cursor;
 pub mod execute;
@@ -26,16 +26,17 @@ use wire::command::BoundType;
 use crate::compiled::Compiled;
 use crate::errors;
 
-/// The types that parameters have by their position in the statement ([`parameter_types`]); empty where none
-/// has one.
+/// The types that parameters have by their position in the statement ([`parameter_types`]). Empty if none has
+/// one.
 pub type ParameterTypes = Arc<[Option<SqlType>]>;
 
-/// What any prepared statement is made of.
+/// The parts that every prepared statement has.
 #[derive(Clone)]
 pub struct Statement {
     pub text: Arc<str>,
     pub parsed: Arc<Parsed>,
-    /// The database that was selected when it was prepared: names without a database are looked up there.
+    /// The database that was selected when the statement was prepared. Names without a database are looked up
+    /// in it.
     pub database: Option<Arc<str>>,
     pub parameter_types: ParameterTypes,
 }
@@ -45,17 +46,18 @@ struct Prepared {
     statement: Statement,
     /// The plan of the last execution, unless one is under way.
     plan: Option<LastPlan>,
-    /// Types of the parameters, which a client sends once.
+    /// The types of the parameters. A client sends them only with the first execution.
     bound: Vec<BoundType>,
     sent_ahead: SentAhead,
     cursor: Option<Cursor>,
 }
 
-/// What an execution was compiled to, held for the next one, so that it need not be looked up by the
-/// statement's text.
+/// The plan of the last execution, kept for the next one so that it need not be looked up by the statement's
+/// text.
 struct LastPlan {
     compiled: Compiled,
-    /// What it was planned for, beside what cannot change while the statement is prepared.
+    /// The conditions for which it was planned, besides those that cannot change while the statement is
+    /// prepared.
     types: Vec<SqlType>,
     environment: u64,
 }
@@ -64,7 +66,7 @@ struct LastPlan {
 pub struct PreparedStatements {
     by_id: BTreeMap<u32, Prepared>,
     next_id: u32,
-    /// Statements of all sessions of the server.
+    /// The number of statements of all sessions of the server.
     server_count: Arc<AtomicU64>,
 }
 
@@ -77,7 +79,7 @@ impl PreparedStatements {
         }
     }
 
-    /// Adds a statement and returns its id. `most`: statements of all sessions.
+    /// Adds a statement and returns its id. `most`: how many statements all sessions may have.
     ///
     /// # Errors
     /// 1461 if there are too many.
@@ -188,7 +190,7 @@ impl NamedStatements {
         self.0.insert(name.to_lowercase(), statement);
     }
 
-    /// Whether there was one.
+    /// Removes a statement. Returns whether it existed.
     pub fn remove(&mut self, name: &str) -> bool {
         self.0.remove(&name.to_lowercase()).is_some()
     }

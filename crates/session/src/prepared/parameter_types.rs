@@ -7,13 +7,13 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 /// A value for a parameter.
 enum Converted {
     Fits(Value, SqlType),
-    /// It is of another kind than the parameter: the statement is compiled with the values' own types.
+    /// It is of another kind than the parameter, so the statement is compiled with the values' own types.
     Other(Value, SqlType),
 }
 
-/// Converts values and their types to those of their parameters; `None` if a parameter has no type. Where
-/// one value is of another kind than its parameter, all values but texts stay of their own types, as in
-/// MySQL. A NULL has the parameter's type.
+/// Converts values to the types of their parameters; `None` if a parameter has no type. As in MySQL, if one
+/// value is of another kind than its parameter, all values except texts keep their own types. A NULL gets the
+/// parameter's type.
 pub fn convert(
     expected: &[Option<SqlType>],
     values: &mut [Value],
@@ -58,8 +58,8 @@ pub enum Protocol {
 /// rows.
 ///
 /// # Errors
-/// Fails with 1210 for what is not an integer, with 1690 for what is negative. A text is read as the integer
-/// that it begins with, but not from a user variable.
+/// 1210 for a value that is not an integer, 1690 for a negative one. A text is read as the integer at its
+/// beginning, unless it comes from a user variable.
 pub fn convert_row_counts(
     row_counts: &[usize],
     how: Protocol,
@@ -96,8 +96,8 @@ fn row_count(value: &Value, ty: &SqlType, how: Protocol) -> Result<u64> {
     }
 }
 
-/// As C's `strtoull` reads it: 0 without digits, the largest number where it is larger, negative numbers
-/// beyond all others.
+/// Reads an integer as C's `strtoull` does: 0 if there are no digits, the largest number if it overflows, a
+/// very large one if it is negative.
 fn leading_integer(text: &str) -> u64 {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -116,7 +116,7 @@ fn leading_integer(text: &str) -> u64 {
     }
 }
 
-/// Whether a value fits any parameter: NULL, and text, which is read as what is expected.
+/// Whether a value fits every parameter: NULL, and text, which is read as the expected type.
 fn has_no_kind(value: &Value) -> bool {
     matches!(value, Value::Null | Value::String(_))
 }
@@ -158,7 +158,7 @@ fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext
 /// The type of every DECIMAL parameter.
 const WIDEST: SqlType = SqlType::decimal(65, 30);
 
-/// The number that a text is, in the kind that is nearest to what is expected.
+/// The number in a text, of the kind that is nearest to the expected type.
 fn number_in(text: &str, expected: &SqlType) -> Option<Value> {
     let text = text.trim();
     if expected.kind == TypeKind::BigInt {
@@ -172,7 +172,7 @@ fn number_in(text: &str, expected: &SqlType) -> Option<Value> {
     Decimal::parse(text).map(Value::Decimal)
 }
 
-/// A number as a DECIMAL(65,30) holds it.
+/// A number as a DECIMAL(65,30).
 fn wide(number: &Value) -> Option<Decimal> {
     let exact = match number {
         Value::Int(v) => Decimal::from_i64(*v),
@@ -193,8 +193,7 @@ fn to_double(number: &Value) -> f64 {
     }
 }
 
-/// The date or time that a text or number spells; a date with a time of day is a DATETIME, whatever is
-/// expected.
+/// The date or time in a text or number. A date with a time of day is a DATETIME, even if a DATE is expected.
 fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<(Value, SqlType)> {
     let timed = matches!(value, Value::String(text) if text.contains(':'));
     let target = if timed && expected.kind == TypeKind::Date {

@@ -1,4 +1,4 @@
-//! A statement is prepared: checked, and its result's columns and its parameters' types found.
+//! Prepares a statement: checks it, and finds the columns of its result and the types of its parameters.
 
 use std::cell::RefCell;
 use std::io;
@@ -38,7 +38,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// `database`: the one that is selected now.
+    /// `database`: the one that is selected at present.
     pub fn into_statement(self, database: Option<Arc<str>>) -> Statement {
         let types = self.parameter_types;
         Statement {
@@ -119,7 +119,7 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
         }
     };
     if columns.len() > usize::from(u16::MAX) {
-        // A result may have more columns; the packet that announces it counts with 16 bits.
+        // A result may have more columns, but the packet that announces it counts them with 16 bits.
         return Err(Error::new(errno::ER_TOO_MANY_FIELDS, "Too many columns"));
     }
     Ok(Checked {
@@ -130,7 +130,7 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
     })
 }
 
-/// Result columns of a SHOW or EXPLAIN, found by running it: they do not depend on its rows.
+/// The result columns of a SHOW or EXPLAIN. They do not depend on its rows, so they are found by running it.
 fn command_columns(session: &mut Session, command: &Command) -> Vec<ResultColumn> {
     let listing = match command {
         Command::Show(show) => {
@@ -160,7 +160,7 @@ fn parameter_column(ty: Option<SqlType>, collation: Collation) -> ResultColumn {
     ResultColumn::unnamed("?", ty, true)
 }
 
-/// To MySQL a parameter that could be anything is a VARCHAR of this length.
+/// In MySQL a parameter without a known type is a VARCHAR of this length.
 const UNTYPED_CHARS: u32 = 16_383;
 
 /// Statements that MySQL does not prepare either (manual 13.5 "SQL Syntax Permitted in Prepared Statements").

@@ -209,7 +209,7 @@ fn set_default_roles(session: &Session, roles: &Roles, users: &[AccountName]) ->
     accounts.set_default_roles(listed, &users).map(|()| Vec::new())
 }
 
-/// The accounts with CURRENT_USER() as the client's own.
+/// The accounts, with CURRENT_USER() replaced by the client's own.
 fn named(client: &Client, names: &[AccountName]) -> Vec<AccountName> {
     names.iter().map(|name| client.named_account(name)).collect()
 }
@@ -226,7 +226,7 @@ fn check_creates_users(client: &Client) -> Result<()> {
     client.check_any("CREATE USER", &[Privilege::CreateUser], &[])
 }
 
-/// UPDATE on `mysql` does as well: the accounts are in its tables.
+/// UPDATE on `mysql` is enough, too, because MySQL stores accounts in its tables.
 fn check_manages_accounts(client: &Client) -> Result<()> {
     match client.privileges.of_database("mysql").has(Privilege::Update) {
         true => Ok(()),
@@ -234,7 +234,8 @@ fn check_manages_accounts(client: &Client) -> Result<()> {
     }
 }
 
-/// Fails with 1227 unless the client may grant the roles: it has each WITH ADMIN OPTION, or may grant all.
+/// Fails with 1227 unless the client may grant the roles: it has each of them WITH ADMIN OPTION, or may grant
+/// all roles.
 fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
     let administers = |role: &AccountName| {
         let granted = &client.account.roles;
@@ -252,7 +253,7 @@ fn check_gives_roles(client: &Client, roles: &[AccountName]) -> Result<()> {
     )
 }
 
-/// Warnings about accounts that are gone and that views run as.
+/// Warnings about dropped accounts that are definers of views.
 fn of_definers(session: &Session, users: &[AccountName]) -> Vec<Warning> {
     const WARN_DEFINER: u16 = 4005;
     let schema = session.shared.engine.cluster.schema();
@@ -275,20 +276,22 @@ fn of_definers(session: &Session, users: &[AccountName]) -> Vec<Warning> {
     users.iter().filter(is_definer).map(warning).collect()
 }
 
-/// Fails with 1227 if a statement changes an account that has SYSTEM_USER, and the client has not.
+/// Fails with 1227 if a statement changes an account with SYSTEM_USER and the client does not have
+/// SYSTEM_USER.
 fn check_system_users(session: &Session, users: &[AccountName]) -> Result<()> {
     users
         .iter()
         .try_for_each(|(user, host)| session.client.check_not_above(user, host))
 }
 
-/// Fails with 1044, 1045, 1142 or 1227 unless the client has what it grants or revokes, with GRANT OPTION.
+/// Fails with 1044, 1045, 1142 or 1227 unless the client has the privileges that it grants or revokes, with
+/// GRANT OPTION.
 fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
     let own = &client.privileges;
     let wanted = grant.wanted() | PrivilegeSet::GRANT;
     match &grant.level {
         GrantLevel::Global => {
-            // Dynamic privileges have grant options of their own.
+            // Dynamic privileges have their own grant option.
             let only_dynamic = (wanted - PrivilegeSet::GRANT).is_empty() && !grant.dynamic.is_empty();
             if !only_dynamic {
                 client.check_everywhere(wanted)?;
@@ -370,7 +373,7 @@ fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i
         .alter_users(&changes, if_exists, now_us)
 }
 
-/// ALTER USER CURRENT_USER() with the account's name in it.
+/// ALTER USER CURRENT_USER(), with the account's name filled in.
 fn named_spec(client: &Client, spec: &UserSpec) -> UserSpec {
     let (user, host) = client.named_account(&(spec.user.clone(), spec.host.clone()));
     UserSpec {
@@ -380,7 +383,7 @@ fn named_spec(client: &Client, spec: &UserSpec) -> UserSpec {
     }
 }
 
-/// A new password is one of the account's plugin where the statement names none.
+/// If the statement names no plugin, a new password is for the account's plugin.
 fn with_plugin(accounts: &Accounts, spec: &UserSpec) -> UserSpec {
     let plugin = accounts
         .get(&spec.user, &spec.host)
@@ -397,7 +400,7 @@ fn with_plugin(accounts: &Accounts, spec: &UserSpec) -> UserSpec {
 /// REPLACE 'current password'.
 ///
 /// # Errors
-/// 3891 if it is another one, 3892 if it is missing, 3893 of another account.
+/// 3891 if the password is wrong, 3892 if it is missing, 3893 if it is given for another account.
 fn check_current_password(session: &Session, spec: &UserSpec) -> Result<()> {
     let client = &session.client;
     let is_own = client.is_own(&spec.user, &spec.host);
@@ -487,7 +490,7 @@ impl PasswordRules {
     }
 }
 
-/// Whether the server makes a password, which the answer shows.
+/// Whether the server generates a password, which the result set shows.
 pub fn makes_passwords(statement: &UserStatement) -> bool {
     match statement {
         UserStatement::Create { users, .. } | UserStatement::Alter { users, .. } => {
@@ -498,7 +501,7 @@ pub fn makes_passwords(statement: &UserStatement) -> bool {
     }
 }
 
-/// Runs a statement with RANDOM PASSWORD. The rows of the answer are the only place that shows the passwords.
+/// Runs a statement with RANDOM PASSWORD. Only its result set shows the passwords.
 pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> Result<Listing> {
     let mut statement = statement.clone();
     let mut shown = Listing::texts(&["user", "host", "generated password", "auth_factor"]);
@@ -626,7 +629,7 @@ fn option_changes(options: &AccountOptions) -> OptionChanges {
     }
 }
 
-/// Whether a password is the one of which a plugin has stored a hash.
+/// Whether a password matches the hash that a plugin has stored.
 fn is_stored_form_of(plugin: &str, stored: &str, password: &[u8]) -> bool {
     Plugin::named(plugin).is_some_and(|plugin| plugin.verify_password(stored, password))
 }

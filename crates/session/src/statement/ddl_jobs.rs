@@ -1,12 +1,12 @@
-//! ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS: definition statements of all servers, running and done, as
-//! TiDB shows them.
+//! ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS: definition statements of all servers, running and finished,
+//! in TiDB's format.
 
 use types::{Result, SqlType, Value};
 
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 
-/// How many of those that are done are shown unless asked for more.
+/// How many finished jobs are shown by default.
 const PAST: u64 = 10;
 
 pub fn show(session: &Session, past: Option<u64>) -> Result<Listing> {
@@ -48,7 +48,7 @@ pub fn show(session: &Session, past: Option<u64>) -> Result<Listing> {
     Ok(listing)
 }
 
-/// One row for each job: whether it will stop.
+/// Cancels jobs. Returns one row for each: whether it will stop.
 pub fn cancel(session: &Session, jobs: &[u64]) -> Result<Listing> {
     session
         .client

@@ -15,8 +15,8 @@ use crate::events;
 use crate::reply::Done;
 use crate::session::Session;
 
-/// Runs a definition of permanent tables, which is committed with its end. The open transaction has been
-/// committed (`transaction_rules`).
+/// Runs a definition of permanent tables. It is committed when it ends. The open transaction was committed
+/// before (`transaction_rules`).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     check_privileges(&session.client, ddl, &session.shared.engine.cluster.schema())?;
     if let Ddl::TruncateTable { name } = ddl
@@ -32,7 +32,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();
     let Executed { warnings, rows } = match ddl {
-        // ALTER TABLE ... DISABLE KEYS, as dumps have it between LOCK TABLES and UNLOCK TABLES.
+        // ALTER TABLE ... DISABLE KEYS, which dumps contain between LOCK TABLES and UNLOCK TABLES.
         Ddl::AlterTable { changes, .. } if is_of_keys(changes) && session.table_locks.is_locked() => {
             Executed::default()
         }
@@ -84,8 +84,8 @@ fn is_of_keys(changes: &[AlterChange]) -> bool {
     changes.iter().all(|change| matches!(change, AlterChange::Keys))
 }
 
-/// CREATE VIEW with the account that defines it, where the statement does not name one. Only an administrator
-/// can define a view for another account than its own, or alter the view of another account.
+/// CREATE VIEW with the session's account as definer, if the statement names none. Only an administrator can
+/// define a view for another account, or alter the view of another account.
 fn with_definer(session: &mut Session, ddl: &Ddl) -> Result<Option<Ddl>> {
     let Ddl::CreateView { view, .. } = ddl else {
         return Ok(None);
@@ -110,7 +110,7 @@ fn with_definer(session: &mut Session, ddl: &Ddl) -> Result<Option<Ddl>> {
     Ok(Some(ddl))
 }
 
-/// DROP DATABASE reports the number of tables that it drops.
+/// The number of tables that DROP DATABASE drops, which its reply reports.
 fn tables_of_dropped(session: &Session, ddl: &Ddl) -> u64 {
     let Ddl::DropDatabase { name, .. } = ddl else {
         return 0;

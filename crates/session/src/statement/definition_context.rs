@@ -1,5 +1,4 @@
-//! What every definition statement needs: the privileges of its kind, and what of the session `ddl` must
-//! know.
+//! The context of every definition statement: its privileges, and the session's properties that `ddl` needs.
 
 use ddl::DdlContext;
 use schema::definition::{AlterChange, Ddl, PartitionChange, TableName, ViewVerb};
@@ -85,7 +84,7 @@ pub fn check_privileges(client: &Client, ddl: &Ddl, schema: &Schema) -> Result<(
                         AlterChange::AddIndex { .. } | AlterChange::DropIndex { .. }
                     )
                 });
-            // CREATE INDEX and DROP INDEX are the same definitions as ALTER TABLE's.
+            // CREATE INDEX and DROP INDEX are the same definitions as in ALTER TABLE.
             if !only_indexes || on_table(name, &[Privilege::Alter]).is_err() {
                 let needed = if only_indexes {
                     Privilege::Index

@@ -1,5 +1,5 @@
-//! DROP of stored programs, of which there are none. Scripts that clean up first use DROP ... IF EXISTS,
-//! whether or not they have ever created any.
+//! DROP of stored programs, which never exist. Scripts use DROP ... IF EXISTS to clean up, even if they have
+//! never created any.
 
 use schema::definition::TableName;
 use schema::privilege::Privilege;
@@ -31,7 +31,8 @@ pub fn run(session: &mut Session, kind: ObjectKind, names: &[TableName], if_exis
     }
 }
 
-/// Fails with 1044, or 1370 for a routine. MySQL looks for a trigger before it looks for privileges.
+/// Fails with 1044, or 1370 for a routine. For a trigger, MySQL reports that it is missing before it checks
+/// privileges.
 fn check(session: &Session, kind: ObjectKind, name: &TableName) -> Result<()> {
     let client = &session.client;
     match kind {

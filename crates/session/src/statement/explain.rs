@@ -37,11 +37,11 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
     Ok(listing)
 }
 
-/// EXPLAIN FOR CONNECTION: the plan that the statement of a connection has, if it is made now. Nothing of a
-/// connection that is idle.
+/// EXPLAIN FOR CONNECTION: the plan that the running statement of a connection would get now. Empty for an
+/// idle connection.
 ///
 /// # Errors
-/// 1094 for a connection that does not exist, 1045 for another account's, 3012 for a statement that has no
+/// 1094 for a connection that does not exist, 1045 for one of another account, 3012 for a statement without a
 /// plan.
 pub fn of_connection(
     session: &mut Session,
@@ -87,7 +87,7 @@ pub fn of_connection(
     listing
 }
 
-/// The plan, without a transaction. Of EXPLAIN ANALYZE, the columns alone are of interest.
+/// The plan, without a transaction. For EXPLAIN ANALYZE only the columns are used.
 ///
 /// # Errors
 /// 1142 without the privileges for the tables.
@@ -114,7 +114,7 @@ fn listing_of(session: &Session, explained: &Explained, planned: &PlannedStateme
     Ok(Listing { columns, rows })
 }
 
-/// Runs a query, whose rows go nowhere, and shows what was measured.
+/// Runs a query, discards its rows, and shows the measurements.
 fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     check_format(session, explained)?;
     let planned = planned(session, explained)?;
@@ -136,7 +136,7 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     Ok(Listing { columns, rows })
 }
 
-/// Fails with 1235 for a format that has no measures.
+/// Fails with 1235 for a format without measurements.
 fn check_format(session: &Session, explained: &Explained) -> Result<()> {
     let name = match (explained.format, session.settings.explain_format) {
         (Some(ExplainFormat::Tree), _) | (None, ExplainFormat::Traditional | ExplainFormat::Tree) => {
@@ -151,7 +151,7 @@ fn check_format(session: &Session, explained: &Explained) -> Result<()> {
     ))
 }
 
-/// Takes rows and drops them.
+/// A sink that discards rows.
 struct Nowhere;
 
 impl RowSink for Nowhere {

@@ -1,4 +1,4 @@
-//! Rows as lines of fields, so that LOAD DATA with the same clauses reads them.
+//! Writes rows as lines of fields that LOAD DATA with the same clauses can read.
 //!
 //! Source: manual 13.2.13.1, "SELECT ... INTO Statement"; 13.2.9, "Field and Line Handling".
 
@@ -9,15 +9,15 @@ use wire::charset::Transcoder;
 use wire::column_type::announced_length;
 
 const ER_AMBIGUOUS_FIELD_TERM: u16 = 1475;
-/// What means something else after an escape character.
+/// The characters with a special meaning after an escape character.
 const ESCAPE_LETTERS: &[u8] = b"ntrb0ZN";
-/// What numbers are made of.
+/// The characters of numbers.
 const NUMBER_CHARACTERS: &[u8] = b".0123456789e+-";
 
 pub struct FieldWriter {
     format: FileFormat,
     columns: Vec<FieldColumn>,
-    /// The enclosing character, or else the first of what ends a field.
+    /// The enclosing character, or else the first one of the field terminator.
     separator: Option<u8>,
     has_fixed_rows: bool,
     value: Vec<u8>,
@@ -25,14 +25,14 @@ pub struct FieldWriter {
 
 struct FieldColumn {
     is_text: bool,
-    /// In the character set of the file.
+    /// Converts to the character set of the file.
     transcoder: Option<Transcoder>,
-    /// In a row of fixed length.
+    /// The width in a row of fixed length.
     width: usize,
 }
 
 impl FieldWriter {
-    /// `charset`: of the file; `None`: each column keeps its own.
+    /// `charset`: that of the file. `None`: each column keeps its own.
     pub fn new(format: &FileFormat, charset: Option<Charset>, columns: &[ResultColumn]) -> Self {
         let is_blob = |column: &ResultColumn| {
             matches!(
@@ -61,7 +61,7 @@ impl FieldWriter {
         }
     }
 
-    /// Whether a reader may take an escaped character of a field for another one.
+    /// Whether a reader may mistake an escaped character of a field for another one.
     pub fn is_ambiguous(&self) -> bool {
         let is_letter = |byte: &u8| ESCAPE_LETTERS.contains(byte);
         let encloses_all = self.format.enclosed.is_some() && !self.format.optionally_enclosed;
@@ -120,7 +120,8 @@ impl FieldWriter {
         out.extend(enclosed);
     }
 
-    /// A value with its special characters escaped. Numbers have none, unless a separator is made of digits.
+    /// Appends a value with its special characters escaped. Numbers have none, unless a separator contains
+    /// characters of numbers.
     fn escaped(&self, column: &FieldColumn, value: &[u8], is_enclosed: bool, out: &mut Vec<u8>) {
         let is_in = |list: &[u8], byte: Option<u8>| byte.is_some_and(|byte| list.contains(&byte));
         let Some(escape) = self.format.escaped else {
@@ -142,9 +143,10 @@ impl FieldWriter {
                 false => field_end,
             };
             let is_special = byte == escape || byte == 0 || Some(byte) == own_end || Some(byte) == line_end;
-            // Only an enclosing character can be doubled.
+            // A terminator that would get a special meaning cannot be escaped. An enclosing character can be
+            // doubled instead.
             let cannot = !is_enclosed && Some(byte) == field_end && is_in(ESCAPE_LETTERS, field_end);
-            // MySQL escapes both bytes of a character whose second byte means something.
+            // MySQL escapes both bytes of a character whose second byte is special.
             if is_special && !cannot {
                 if is_wide && is_second {
                     let head = out.pop();

@@ -1,4 +1,4 @@
-//! FLUSH: of what is cached only verified passwords could be stale; FLUSH TABLES may lock.
+//! FLUSH: the only cache that could be stale is that of verified passwords. FLUSH TABLES may lock.
 
 use schema::privilege::Privilege;
 use types::{Error, Result};
@@ -20,7 +20,7 @@ pub fn refresh(session: &mut Session, kinds: u8) -> Result<()> {
     asked.try_for_each(|(_, what)| run(session, what))
 }
 
-/// `what` comes in upper case.
+/// `what` is in upper case.
 pub fn run(session: &mut Session, what: &str) -> Result<()> {
     let words: Vec<&str> = what.split_whitespace().collect();
     let ["TABLE" | "TABLES", rest @ ..] = words.as_slice() else {

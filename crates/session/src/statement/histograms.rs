@@ -1,7 +1,7 @@
 //! ANALYZE TABLE ... UPDATE HISTOGRAM and DROP HISTOGRAM.
 //!
-//! What cannot be done is an error in the listing; the other columns' histograms are made. Rows come in the
-//! order of the columns' names, as MySQL has them.
+//! An error for one column is a row of the listing, and the histograms of the other columns are made. As in
+//! MySQL, rows are in the order of the columns' names.
 
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
@@ -16,7 +16,7 @@ use super::maintenance::{maintenance_listing, maintenance_row};
 use crate::listing::Listing;
 use crate::session::Session;
 
-/// `buckets`: of the histograms that are made; `None`: they are dropped.
+/// `buckets`: how many buckets the histograms get. `None`: DROP.
 pub fn run(
     session: &Session,
     tables: &[TableName],
@@ -136,7 +136,7 @@ fn drop_all(
     Ok(())
 }
 
-/// Whether a unique index is of the column alone.
+/// Whether there is a unique index on the column alone.
 fn is_unique(table: &Table, column: usize) -> bool {
     keys::all_indexes(table).iter().any(|index| {
         index.unique

@@ -1,5 +1,4 @@
-//! The plan that a statement has within it: the rows of CREATE TABLE ... SELECT, of a checksum, of INTO
-//! OUTFILE.
+//! A plan within another statement: for the rows of CREATE TABLE ... SELECT, of a checksum, of INTO OUTFILE.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::write_reply;
 /// Checks the privileges that a plan needs and locks its tables.
 ///
 /// # Errors
-/// [`ER_SCHEMA_CHANGED`](types::errno::ER_SCHEMA_CHANGED) if the schema has changed since: the whole
+/// [`ER_SCHEMA_CHANGED`](types::errno::ER_SCHEMA_CHANGED) if the schema has changed since. Then the whole
 /// statement is planned again.
 pub fn lock(session: &mut Session, planned: Planned, schema_version: u64) -> Result<Arc<CachedPlan>> {
     let Planned::Plan(planned) = planned else {
@@ -32,7 +31,7 @@ pub fn lock(session: &mut Session, planned: Planned, schema_version: u64) -> Res
     lock_compiled(session, Compiled::Plan(Arc::new(plan)))
 }
 
-/// The same for a plan that has been compiled.
+/// [`lock`] for a compiled plan.
 pub fn lock_compiled(session: &mut Session, mut compiled: Compiled) -> Result<Arc<CachedPlan>> {
     lock::lock_current(session, &mut compiled, &|_| Err(schema_has_changed()))?;
     match compiled {

@@ -44,7 +44,7 @@ pub fn run(session: &mut Session, command: &IntoFile) -> Result<Done> {
     }
     let result = write(session, query, &mut sink);
     if let Err(error) = result {
-        // A file with a part of the rows is of no use, and the next try would fail because it exists.
+        // A file with a part of the rows is useless, and would make the next attempt fail.
         let _ = fs::remove_file(&sink.path);
         return Err(error);
     }
@@ -98,7 +98,7 @@ impl RowSink for FileSink<'_> {
     }
 }
 
-/// The values and nothing else; NULL is a byte 0.
+/// The values without separators. NULL is a byte 0.
 fn dump(views: &[ColumnView<'_>], row: usize, out: &mut Vec<u8>) {
     for view in views {
         match view.is_null(row) {

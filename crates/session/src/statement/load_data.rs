@@ -54,7 +54,7 @@ pub fn run(session: &mut Session, load: &LoadData, out: &mut dyn PacketSink) -> 
     }
     let mut client = ClientFile::request(&load.file, out)?;
     let done = read(session, &plan.plan, insert, load, &mut client);
-    // The client reads the reply only when it has sent the whole file.
+    // The client does not read the reply before it has sent the whole file.
     while !client.is_over {
         if session.process.is_killed() {
             return Err(io::ErrorKind::ConnectionAborted.into());
@@ -76,7 +76,7 @@ fn plan(session: &mut Session, load: &LoadData) -> Result<Arc<CachedPlan>> {
     inner_plan::lock(session, planned, load.schema_version)
 }
 
-/// LOCAL is refused before the table is looked for, as in MySQL.
+/// Refuses LOCAL before the table is looked up, as in MySQL.
 pub fn check_local(session: &Session, statement: &Statement) -> Result<()> {
     if !matches!(statement, Statement::LoadData(load) if load.local) {
         return Ok(());
@@ -131,7 +131,7 @@ impl FileSource for ServerFile<'_> {
     }
 }
 
-/// A file that the client sends, packet by packet; an empty one ends it.
+/// A file that the client sends in packets. An empty packet ends it.
 struct ClientFile<'o> {
     out: &'o mut dyn PacketSink,
     packet: Vec<u8>,

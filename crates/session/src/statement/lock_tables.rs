@@ -1,8 +1,8 @@
 //! LOCK TABLES, UNLOCK TABLES and FLUSH TABLES WITH READ LOCK.
 //!
-//! Other than in MySQL, a definition statement unlocks the tables while it runs, and locks them again before
-//! it replies; and FLUSH TABLES WITH READ LOCK is a READ lock on each table there is, so that it waits for
-//! the transactions that have written, and new tables can be created under it.
+//! There are two differences to MySQL. A definition statement unlocks the tables while it runs, and locks
+//! them again before it replies. FLUSH TABLES WITH READ LOCK takes a READ lock on each existing table. So it
+//! waits for transactions that have written, and new tables can be created while it is held.
 
 use cluster::metadata_lock::{SessionLocks, Use};
 use cluster::wait::WaitLimit;
@@ -18,7 +18,7 @@ use crate::table_locks::{LockKind, LockedTable, lease_term};
 use crate::transaction_rules;
 use crate::views;
 
-/// LOCK TABLES: unlocks what was locked before, and waits for all tables at once.
+/// LOCK TABLES: releases previous locks, and waits for all tables at once.
 pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
     session.table_locks.unlock();
     if tables.iter().any(|one| one.write) {
@@ -47,7 +47,7 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
     let lease_term = lease_term(&session.shared.engine.cluster);
     let locks = loop {
         let locks = acquire(session, named.iter().map(|one| (one.id, one.write)))?;
-        // While this waited, a table may have been replaced by another one of the same name.
+        // During the wait, a table may have been replaced by another one of the same name.
         let mut moved = false;
         for one in &mut named {
             let schema = session.shared.engine.cluster.schema();
@@ -63,7 +63,7 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
     Ok(())
 }
 
-/// What a view's query reads is locked as the view is, under the aliases it has there.
+/// The tables in a view's query are locked as the view is, under the aliases that they have in it.
 fn lock_tables_of_view(
     session: &Session,
     view: &Table,
@@ -118,7 +118,7 @@ pub fn lock_all(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Locks stored tables; one that is named twice as its strongest use wants it.
+/// Locks stored tables. A table that is named twice gets the stronger lock.
 fn acquire(session: &Session, tables: impl Iterator<Item = (i64, bool)>) -> Result<SessionLocks> {
     let mut wanted: Vec<(i64, bool)> = tables.filter(|(id, _)| *id >= 0).collect();
     wanted.sort_unstable_by(|a, b| b.cmp(a));
@@ -148,7 +148,8 @@ pub fn unlock(session: &mut Session) -> Result<()> {
     committed
 }
 
-/// Runs a definition without the session's locks, and takes those again that are still of a table.
+/// Runs a definition without the session's locks. Afterwards takes the locks of tables that still exist
+/// again.
 pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Result<T>) -> Result<T> {
     session.table_locks.suspend();
     let result = body(session);
@@ -159,7 +160,7 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
     if tables.is_empty() {
         return result;
     }
-    // Where this fails, the statement has done its work, but the session has nothing locked any more.
+    // If this fails, the statement has done its work, but the session has no locks any more.
     let lease_term = lease_term(&session.shared.engine.cluster);
     match acquire(session, tables.iter().map(|one| (one.id, one.write))) {
         Ok(locks) => {
@@ -172,7 +173,7 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
     }
 }
 
-/// Brings names and ids up to date: a table may have been renamed, replaced (TRUNCATE), or dropped.
+/// Updates names and ids, because a table may have been renamed, replaced (TRUNCATE), or dropped.
 fn follow(session: &Session, tables: &mut Vec<LockedTable>) {
     let schema = session.shared.engine.cluster.schema();
     tables.retain_mut(|locked| {
@@ -196,7 +197,7 @@ fn follow(session: &Session, tables: &mut Vec<LockedTable>) {
     });
 }
 
-/// What a SHOW or a maintenance statement says of a table that is not locked.
+/// The error of a SHOW or a maintenance statement for a table that is not locked.
 pub fn check_name(session: &Session, name: &TableName, what: Use) -> Result<()> {
     let table = session.table(name)?;
     session.table_locks.check_table(&table, what)

@@ -38,7 +38,7 @@ fn check_stored(session: &Session, name: &TableName) -> Result<()> {
     Ok(())
 }
 
-/// CHECK TABLE: ADMIN CHECK TABLE with MySQL's way to answer. As there, foreign keys are not checked.
+/// CHECK TABLE: ADMIN CHECK TABLE with MySQL's form of result. As in MySQL, foreign keys are not checked.
 pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
     for name in tables {
         if session.temporary.find(&name.database, &name.name).is_none() {
@@ -96,8 +96,8 @@ pub fn repair(session: &Session, tables: &[TableName]) -> Result<Listing> {
     maintain(session, tables, "repair", &[NO_REPAIR])
 }
 
-/// They have nothing to do: the store reclaims space in the background, and no table is ever written in half.
-/// `messages`: the rows for a table that exists.
+/// These statements have nothing to do: the store reclaims space in the background, and tables are never half
+/// written. `messages`: the rows for an existing table.
 fn maintain(
     session: &Session,
     tables: &[TableName],

@@ -1,4 +1,4 @@
-//! Statements without a plan, one kind in a file: definitions, transactions, SET, SHOW, KILL, accounts. Each
+//! Statements without a plan, one kind per file: definitions, transactions, SET, SHOW, KILL, accounts. Each
 //! does its work and replies OK, or sends a listing.
 
 pub mod account;
@@ -43,7 +43,7 @@ use crate::session::Session;
 use crate::statistics::Kind;
 use crate::transaction_rules;
 
-/// What a statement came to.
+/// The result of a statement.
 enum Answer {
     Outcome(Result<Outcome>),
     Listing(Result<Listing>),
@@ -77,7 +77,7 @@ pub fn run(
     session.command_params.clear();
     let outcome = match answer {
         Answer::Outcome(outcome) => outcome,
-        // EXPLAIN FOR CONNECTION of one that is idle.
+        // EXPLAIN FOR CONNECTION of an idle connection.
         Answer::Listing(Ok(listing)) if listing.columns.is_empty() => Ok(Outcome::Ok(Done::default())),
         Answer::Listing(Ok(listing)) => send(session, command, &listing, format, out)?,
         Answer::Listing(Err(error)) => Err(error),
@@ -85,7 +85,7 @@ pub fn run(
     Ok((kind, outcome))
 }
 
-/// Runs a definition. Those that name temporary tables end here; the others are committed with their end.
+/// Runs a definition. Definitions of temporary tables are run here. All others are committed when they end.
 pub fn run_definition(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let of_temporary = match session.temporary.is_empty() {
         true => None,
@@ -152,7 +152,7 @@ fn send(
     Ok(sent?.map(|()| Outcome::Sent))
 }
 
-/// Statements that answer with OK, and more than that.
+/// Statements that reply OK with contents.
 fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn PacketSink) -> Answer {
     match command {
         Command::Xa(statement) => Answer::ok(xa::run(session, statement)),
@@ -174,7 +174,7 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
     }
 }
 
-/// Statements whose whole answer is OK.
+/// Statements that reply OK and nothing else.
 fn plain(session: &mut Session, command: &Command) -> Result<()> {
     match command {
         Command::Use { database } => session.use_database(database),

@@ -1,4 +1,4 @@
-//! PREPARE and DEALLOCATE PREPARE. EXECUTE runs another statement: `execute`.
+//! PREPARE and DEALLOCATE PREPARE. EXECUTE is in `execute`, because it runs another statement.
 
 use syntax::ast::PrepareSource;
 use types::{Error, Result, Value, errno};

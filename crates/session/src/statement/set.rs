@@ -17,11 +17,11 @@ use crate::variables::definitions::Kind;
 use crate::variables::settings::isolation_named;
 use crate::variables::{Definition, lookup};
 
-/// Variables that a session takes over from the global ones when it begins, and cannot set.
+/// Variables that a session copies from the global ones when it begins, and cannot set.
 const SESSION_READ_ONLY: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 const ER_VARIABLE_IS_READONLY: u16 = 1621;
 
-/// The warning of a value that names utf8mb3 or a collation of it.
+/// The warning for a value that names utf8mb3 or one of its collations.
 fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
     match (definition.kind, value) {
         (Kind::Charset | Kind::CharsetOrNull, Value::String(name)) => planner::deprecated_charset(name),
@@ -30,7 +30,8 @@ fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
     }
 }
 
-/// SET. All values are found before the first item is set, and if one item fails, none is (manual 13.7.6.1).
+/// SET. All values are computed before the first item is set. If one item fails, none is set (manual
+/// 13.7.6.1).
 pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     let eval = session.command_context(functions::Strictness::Warn);
     let values = items
@@ -57,11 +58,11 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
         session.settings_changed();
         return Err(error);
     }
-    // Global values have been checked. Setting them can fail only on a store that other servers share.
+    // Global values were checked before. Setting them can fail only if other servers share the store.
     global
         .into_iter()
         .try_for_each(|(item, value)| set_item(session, item, value))?;
-    // Turning autocommit on commits what is open (manual 13.3.1); setting it again does not.
+    // Turning autocommit on commits the open transaction (manual 13.3.1). Setting it again does not.
     if session.settings.run.autocommit && !was_autocommit {
         if let Err(error) = session.transaction.check_outside_xa() {
             session.variables.put("autocommit", "OFF");
@@ -73,7 +74,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     Ok(())
 }
 
-/// Fails for a client that may not give roles, and for a value that names none.
+/// Fails if the client may not grant roles, and for a value that is not a list of roles.
 fn check_roles(session: &Session, value: Option<&Value>) -> Result<()> {
     session
         .client
@@ -88,7 +89,7 @@ fn check_roles(session: &Session, value: Option<&Value>) -> Result<()> {
 }
 
 /// # Errors
-/// 3896 where accounts have restrictions that would no longer count.
+/// 3896 if accounts have restrictions that would no longer apply.
 fn check_partial_revokes(
     session: &Session,
     definition: &'static Definition,
@@ -110,7 +111,7 @@ fn check_partial_revokes(
     }
 }
 
-/// Whether the server would take the value of a global item.
+/// Fails unless the server would accept the value of a global item.
 fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Result<()> {
     session.client.check_sets_global()?;
     let SetItem::Variable { name, .. } = item else {
@@ -215,7 +216,7 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
     Ok(())
 }
 
-/// Strict mode and the modes about dates and division are meant to go together; MySQL says so on every SET.
+/// Strict mode and the modes about dates and division should be used together. MySQL warns at every SET.
 fn warn_of_lone_modes(session: &mut Session) {
     let mode = session.settings.sql_mode;
     let all = mode.no_zero_date && mode.no_zero_in_date && mode.error_for_division_by_zero;
@@ -260,7 +261,7 @@ fn set_next_transaction(
     definition: &'static Definition,
     value: Option<Value>,
 ) -> Result<()> {
-    // Checked as the session's variable would be, on a copy that is thrown away.
+    // Checked as a session variable, on a copy that is discarded.
     let mut probe = session.variables.clone();
     let warning = probe.set(definition, value, &session.shared.variables)?;
     adjusted(session, warning);
@@ -278,7 +279,7 @@ fn is_global(item: &SetItem) -> bool {
     *scope == VariableScope::Global
 }
 
-/// The value an item sets; `None` is DEFAULT, or an item without an expression.
+/// The value that an item sets; `None` for DEFAULT, and for an item without an expression.
 fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> {
     match item {
         SetItem::Variable { value, .. } => value.as_ref().map(|v| evaluate(v, eval)).transpose(),
@@ -290,8 +291,8 @@ fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> 
     }
 }
 
-/// A value as a user variable holds it, which has no type but its value's: dates, times, JSON and the members of
-/// ENUM and SET are text there.
+/// A value as a user variable stores it. A variable has only the type of its value, so dates, times, JSON and
+/// members of ENUM and SET become text.
 fn as_variable(value: Value, ty: &SqlType) -> Value {
     let is_printed = ty.is_temporal() || ty.has_members() || ty.kind == TypeKind::Json;
     if !is_printed || value.is_null() {

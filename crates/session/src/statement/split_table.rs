@@ -1,7 +1,6 @@
 //! SPLIT TABLE and SHOW TABLE ... REGIONS.
 //!
-//! Source: TiDB's documentation of both. Where the store keeps all keys in one place, nothing is split, and a
-//! note says so.
+//! Source: TiDB's documentation of both. If the store has no regions, nothing is split, and a note says so.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use types::{Error, Result, SqlType, Value, Warning, errno};
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 
-/// SPLIT TABLE. The row says how many regions were made, and which part of them has reached its store.
+/// SPLIT TABLE. The row shows how many regions were made, and which share of them has reached its store.
 pub fn split(
     session: &mut Session,
     name: &TableName,
@@ -68,7 +67,7 @@ pub fn split(
     Ok(listing)
 }
 
-/// A table whose rows are in the store.
+/// A table with rows in the store.
 fn stored_table(session: &Session, name: &TableName) -> Result<Arc<Table>> {
     session.check_table(name, PrivilegeSet::INSERT)?;
     let table = session.table(name)?;
@@ -110,7 +109,7 @@ pub fn show_regions(session: &Session, name: &TableName, index: Option<&str>) ->
     for range in &ranges {
         regions.extend(store.regions(range, Some(interrupt))?);
     }
-    // Two partitions can share one.
+    // Two partitions can share a region.
     regions.dedup_by_key(|region| region.id);
     for region in regions {
         let replicas: Vec<String> = region.replicas.iter().map(u64::to_string).collect();
@@ -132,7 +131,7 @@ pub fn show_regions(session: &Session, name: &TableName, index: Option<&str>) ->
     Ok(listing)
 }
 
-/// Makes values of a key's columns out of a statement's expressions.
+/// Converts a statement's expressions to values of a key's columns.
 struct Values<'a> {
     table: &'a Table,
     splitting: &'a Splitting<'a>,
@@ -140,7 +139,7 @@ struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// `row`: which list of values it is, for messages.
+    /// `row`: the number of the list of values, for messages.
     fn of(&self, exprs: &[Expr], row: usize) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(exprs.len());
         for (part, expr) in exprs.iter().enumerate() {

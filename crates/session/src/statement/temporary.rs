@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::temporary_tables::{self, with_partitions};
 use crate::transaction_rules;
 
-/// The name of a table while its rows are copied. It is no name that a statement would use by mistake.
+/// The name of a table while its rows are copied. No statement would use it by mistake.
 const COPIED: &str = "#sql-altered";
 
 /// CREATE TEMPORARY TABLE and DROP TEMPORARY TABLE.
@@ -49,7 +49,7 @@ fn may_create(session: &Session, name: &TableName) -> Result<()> {
         .check_on_database(&name.database, Privilege::CreateTemporaryTables)
 }
 
-/// A definition that may name temporary tables without saying so. `None`: it names none.
+/// A definition without the word TEMPORARY that may name temporary tables. `None`: it names none.
 pub fn run_named(session: &mut Session, ddl: &Ddl) -> Option<Result<Done>> {
     let find = |name: &TableName| session.temporary.find(&name.database, &name.name).cloned();
     match ddl {
@@ -97,7 +97,7 @@ pub fn run_named(session: &mut Session, ddl: &Ddl) -> Option<Result<Done>> {
     }
 }
 
-/// What a rollback leaves as it is, for SHOW WARNINGS.
+/// Warns about changes of temporary tables that a rollback does not undo.
 pub fn warn_of_rollback(session: &mut Session, changes: TemporaryChanges) {
     const ER_WARN_CREATED: u16 = 1751;
     const ER_WARN_DROPPED: u16 = 1752;
@@ -117,7 +117,7 @@ fn note(session: &mut Session, warnings: Vec<Warning>) {
     session.diagnostics.add_limited((warnings, count), limits);
 }
 
-/// The new table. `None`: there is one of this name, which IF NOT EXISTS allows; a note says so.
+/// Creates the table. `None`: a table of this name exists, which IF NOT EXISTS allows; a note says so.
 pub fn create(session: &mut Session, ddl: &Ddl) -> Result<Option<Arc<Table>>> {
     let (name, if_not_exists) = match ddl {
         Ddl::CreateTable {
@@ -213,7 +213,7 @@ fn drop_only(session: &mut Session, names: &[TableName], if_exists: bool) -> Res
     Ok(())
 }
 
-/// DROP TABLE. Permanent tables come first: if one of them cannot be dropped, none is.
+/// DROP TABLE. Permanent tables are dropped first: if one of them cannot be dropped, none is.
 fn drop_both(
     session: &mut Session,
     temporary: &[TableName],
@@ -292,7 +292,7 @@ fn alter(session: &mut Session, base: &Arc<Table>, changes: &[AlterChange], way:
     temporary_tables::remove_rows(session, base);
     let ids = session.shared.clone();
     let ids = ids.engine.cluster.ids();
-    // It only grows: the ids of the rows count, too.
+    // It only grows, and it must be above the ids of the rows.
     let next = match altered.auto_increment {
         Some(next) => next,
         None => ids.next(base)?,
@@ -326,7 +326,7 @@ fn copy(session: &mut Session, base: &Table, target: &Table) -> Result<(Arc<Tabl
         },
     )?;
     let mode = session.settings.sql_mode;
-    // A zero that is there stays, and a new column has none.
+    // An existing zero stays, and a new column has no zeros.
     let counted = base.auto_increment_column().map(|at| base.columns[at].id);
     if let Some(at) = made.auto_increment_column() {
         let id = made.columns[at].id;
@@ -347,7 +347,7 @@ fn copy(session: &mut Session, base: &Table, target: &Table) -> Result<(Arc<Tabl
     }
 }
 
-/// A new column gets its type's implicit default in the rows that are there, whatever the mode.
+/// In existing rows a new column gets its type's implicit default, regardless of sql_mode.
 fn with_implicit_default(column: &Column) -> Column {
     let has_none = matches!(column.default, Default::None | Default::Dropped) && !column.nullable;
     match has_none && !column.makes_ids() && column.generated.is_none() {
@@ -367,7 +367,7 @@ fn copy_rows(session: &mut Session, base: &Table, made: &Table) -> Result<Done> 
             let old = base.columns.iter().find(|old| old.id == new.id);
             let value = match old {
                 Some(old) => quoted(&old.name),
-                // Dates of zero are refused as other values are.
+                // Zero dates are refused like other values.
                 None if is_date(new) => literal_default(new)?,
                 None => return None,
             };
@@ -408,7 +408,7 @@ fn is_date(column: &Column) -> bool {
     )
 }
 
-/// The default as the statement that copies writes it.
+/// The default in the statement that copies the rows.
 fn literal_default(column: &Column) -> Option<String> {
     match &column.default {
         Default::Literal(text) => Some(format!("'{text}'")),

@@ -66,7 +66,7 @@ pub fn run(
     }
 }
 
-/// `release`: the connection is to be closed.
+/// `release`: the connection must be closed.
 fn ended(result: Result<()>, release: bool) -> Answer {
     Answer::Outcome(result.map(|()| match release {
         true => Outcome::Close(Done::default()),
@@ -74,7 +74,7 @@ fn ended(result: Result<()>, release: bool) -> Answer {
     }))
 }
 
-/// BEGIN and START TRANSACTION: what was open is committed, and what LOCK TABLES has locked is unlocked.
+/// BEGIN and START TRANSACTION: commits the open transaction, and releases the locks of LOCK TABLES.
 fn begin(session: &mut Session, options: BeginOptions) -> Result<()> {
     session.runner().commit()?;
     session.table_locks.unlock_named();

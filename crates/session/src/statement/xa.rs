@@ -98,7 +98,7 @@ fn end(session: &mut Session, xid: &Xid, suspends: bool) -> Result<()> {
     Ok(())
 }
 
-/// The session continues without the branch, which any session may end.
+/// The session continues without the branch, and any session may end the branch.
 fn prepare(session: &mut Session, xid: &Xid) -> Result<()> {
     own(session, xid, XaState::Idle)?;
     let Some(branch) = session.transaction.xa.take() else {
@@ -153,7 +153,7 @@ fn rollback(session: &mut Session, xid: &Xid) -> Result<()> {
     Ok(())
 }
 
-/// The end of a prepared branch, which belongs to no session.
+/// Ends a prepared branch, which belongs to no session.
 fn finish(session: &mut Session, xid: &Xid, commit: bool) -> Result<()> {
     let engine = &session.shared.engine;
     let branches = engine.cluster.xa();

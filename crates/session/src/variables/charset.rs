@@ -1,4 +1,4 @@
-//! Values of variables that are character sets and collations: by name, or by the number of a collation.
+//! Values of variables that are character sets or collations: names, or numbers of collations.
 
 use types::{Charset, Collation, Error, Result, Value, errno};
 
@@ -7,7 +7,7 @@ use super::convert::{number, string, wrong_value};
 /// A character set by its name, or by the number of one of its collations.
 ///
 /// # Errors
-/// 1115 for one that there is not, 1231 for one that no client may use.
+/// 1115 for an unknown one, 1231 for one that clients cannot use.
 pub fn charset_of(variable: &str, value: &Value) -> Result<Charset> {
     let Some(number) = number(value) else {
         return charset_named(variable, &string(variable, value)?);
@@ -48,14 +48,14 @@ pub fn collation_of(variable: &str, value: &Value) -> Result<Collation> {
     numbered(value).ok_or_else(|| unknown_collation(&number.to_string()))
 }
 
-/// The collation that a value gives by number.
+/// The collation that a value identifies by number.
 pub fn numbered(value: &Value) -> Option<Collation> {
     let number = u16::try_from(number(value)?).ok()?;
     Collation::from_id(number)
 }
 
-/// A character set and its collation are two variables of one choice: what the other one becomes when this
-/// one is set. `numbered`: the collation whose number was given instead of a name.
+/// A character set and its collation are two variables that belong together: the name and value of the other
+/// one when this one is set. `numbered`: the collation whose number was given instead of a name.
 pub fn paired(name: &str, text: &str, numbered: Option<Collation>) -> Option<(String, &'static str)> {
     let has_both = |place: &&str| matches!(*place, "connection" | "database" | "server");
     if let Some(place) = name.strip_prefix("character_set_").filter(has_both) {

@@ -1,4 +1,4 @@
-//! Values that SET gives, in the types and forms of variables.
+//! Converts the values of SET to the types and forms of variables.
 
 use functions::TimeZone;
 use types::{Error, Result, Value, errno};
@@ -31,7 +31,8 @@ pub fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'s
     found.copied().ok_or_else(|| wrong_value(name, &text))
 }
 
-/// Some of some names, with commas between them, or the number with their bits. In the order of the choices.
+/// A list of names separated by commas, or a number with a bit for each. The result is in the order of
+/// `choices`.
 pub fn some_of(name: &str, value: &Value, choices: &[&'static str]) -> Result<String> {
     let bits = match number(value) {
         Some(number) => number,
@@ -53,7 +54,7 @@ pub fn some_of(name: &str, value: &Value, choices: &[&'static str]) -> Result<St
     Ok(set.map(|(_, choice)| *choice).collect::<Vec<_>>().join(","))
 }
 
-/// The number that a value is.
+/// The value as a number.
 pub fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Int(i) => Some(i128::from(*i)),
@@ -62,7 +63,7 @@ pub fn number(value: &Value) -> Option<i128> {
     }
 }
 
-/// A number within a range, and the text of the warning that it was brought there.
+/// A number limited to a range, and the text of the warning if it was out of range.
 pub fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {
     let given = match value {
         Value::Int(i) => i128::from(i),
@@ -74,7 +75,7 @@ pub fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<
     Ok((Some(value.to_string()), warning))
 }
 
-/// The text that a value is.
+/// The value as a text.
 pub fn string(name: &str, value: &Value) -> Result<String> {
     match value {
         Value::String(s) => Ok(s.clone()),

@@ -1,4 +1,4 @@
-//! The list of system variables: scope, kind, default, and what setting one does here.
+//! The list of system variables: scope, kind, default, and the effect of setting it.
 
 use std::sync::LazyLock;
 
@@ -13,17 +13,17 @@ pub enum Scope {
     Both,
 }
 
-/// What values a variable takes.
+/// The values of a variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// ON or OFF; 1 or 0 in a SELECT.
+    /// ON or OFF, which are 1 and 0 in a SELECT.
     Bool,
-    /// Values outside are brought to the nearest one, with warning 1292.
+    /// A range. A value out of it is changed to the nearest one, with warning 1292.
     Int(u64, u64),
     Double,
     Text,
     Enum(&'static [&'static str]),
-    /// Some of these.
+    /// A list of some of these.
     Set(&'static [&'static str]),
     Charset,
     CharsetOrNull,
@@ -38,18 +38,18 @@ pub enum Kind {
     Isolation,
 }
 
-/// What setting a variable does.
+/// The effect of setting a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It has its effect.
+    /// It takes effect.
     Live,
-    /// It tunes parts of MySQL that StemDB does not have, and changes no result: it can be set, and is shown.
+    /// It tunes parts of MySQL that StemDB does not have, and changes no result. It can be set, and is shown.
     Hint,
-    /// StemDB has one form of this behaviour only: any other value is refused (1235).
+    /// StemDB has only one form of this behaviour. Any other value is refused (1235).
     Same,
     /// Read only (1238).
     Fixed,
-    /// Another name of a variable; see [`Definition::canonical`].
+    /// Another name of a variable. See [`Definition::canonical`].
     Alias,
 }
 
@@ -61,16 +61,15 @@ pub struct Definition {
     pub name: &'static str,
     pub scope: Scope,
     pub kind: Kind,
-    /// As SHOW VARIABLES prints it. Where MySQL's default claims machinery that StemDB does not have, the
-    /// value is what is true here. Exceptions are values that tools insist on: `innodb_file_per_table`,
+    /// In the form of SHOW VARIABLES. If MySQL's default stands for a feature that StemDB does not have, this
+    /// is StemDB's actual value. Exceptions are values that tools require: `innodb_file_per_table`,
     /// `default_storage_engine`.
     pub default: &'static str,
     pub effect: Effect,
 }
 
 impl Definition {
-    /// Whether each node of several that share a store has a value of its own: SET GLOBAL reaches one server
-    /// only.
+    /// Whether each node has its own value, so that SET GLOBAL applies to one server only.
     pub fn is_of_node(&self) -> bool {
         matches!(
             self.name,
@@ -78,12 +77,12 @@ impl Definition {
         )
     }
 
-    /// Whether the configuration sets it, and no statement.
+    /// Whether only the configuration can set it, and no statement.
     pub fn is_of_start(&self) -> bool {
         self.name == "performance_schema"
     }
 
-    /// The variable that an old name stands for.
+    /// The variable itself, if this is an old name of it.
     pub fn canonical(&self) -> &'static Definition {
         let name = match self.name {
             "identity" => "last_insert_id",

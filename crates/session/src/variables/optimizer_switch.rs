@@ -3,8 +3,8 @@
 
 use optimizer::Switches;
 
-/// Every flag of MySQL 8.0 in the order in which it prints them, each with its default here: on where it
-/// names something that there is.
+/// Every flag of MySQL 8.0 in the order in which it prints them, with its default in StemDB: on if StemDB has
+/// the optimization.
 const FLAGS: &[(&str, bool)] = &[
     ("index_merge", true),
     ("index_merge_union", true),
@@ -46,14 +46,14 @@ pub fn default_text() -> String {
     printed(|at| FLAGS[at].1)
 }
 
-/// The flags that the bits of a number stand for.
+/// The flags for the bits of a number.
 pub fn of_bits(bits: u64) -> Option<String> {
-    // The bit after the last flag is that of `default`.
+    // The bit after the last flag means `default`.
     (bits >> (FLAGS.len() + 1) == 0).then(|| printed(|at| bits >> at & 1 == 1))
 }
 
-/// `current` with the changes of a list: `flag=on|off|default, ...`, and `default`, which all flags take that
-/// the list does not name. Fails with the item that makes no sense.
+/// Applies a list to `current`: `flag=on|off|default, ...`. The word `default` sets all flags that the list
+/// does not name to their defaults. Fails with the first invalid item.
 pub fn changed(current: &str, list: &str) -> Result<String, String> {
     let mut named: Vec<Option<bool>> = vec![None; FLAGS.len()];
     let mut all_default = false;
@@ -91,7 +91,7 @@ fn is_on(text: &str, flag: &str) -> bool {
         .any(|item| item.split_once('=') == Some((flag, "on")))
 }
 
-/// What the optimizer takes of it.
+/// The flags that the optimizer uses.
 pub fn parsed(text: &str) -> Switches {
     Switches {
         semijoin: is_on(text, "semijoin"),

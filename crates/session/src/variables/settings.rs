@@ -19,9 +19,9 @@ use crate::diagnostics::WarningLimits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrackTransaction {
     Off,
-    /// What the transaction has done.
+    /// The state of the transaction.
     State,
-    /// And the statements that would begin it again.
+    /// The state, and the statements that would begin the transaction again.
     Characteristics,
 }
 
@@ -33,7 +33,7 @@ pub fn isolation_named(name: &str) -> Isolation {
     }
 }
 
-/// A session's variables in the form statements use them.
+/// A session's variables in the form that statements use.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Those that the runner reads.
@@ -41,8 +41,8 @@ pub struct Settings {
     pub sql_mode: SqlMode,
     pub time_zone: TimeZone,
     pub charset_client: Charset,
-    /// Of the texts in results: the default collation of `character_set_results`, or the one that the login or SET
-    /// NAMES named with it. `None`: results are sent as they are.
+    /// The collation of texts in results: the default collation of `character_set_results`, or the one that
+    /// the login or SET NAMES gave with it. `None`: results are not converted.
     pub collation_results: Option<Collation>,
     pub collation_connection: Collation,
     pub collation_database: Collation,
@@ -60,9 +60,9 @@ pub struct Settings {
     pub wait_timeout: Duration,
     /// Overrides the planner's choice of executor.
     pub route: Option<Route>,
-    /// Rules of the optimizer.
+    /// Switches of the optimizer.
     pub switches: Switches,
-    /// Of an EXPLAIN that names none.
+    /// The format of an EXPLAIN without FORMAT.
     pub explain_format: ExplainFormat,
     /// How long SPLIT TABLE waits until the new regions are on their stores.
     pub split_wait: Duration,
@@ -73,11 +73,11 @@ pub struct Settings {
     pub track_transaction: TrackTransaction,
     /// `SET timestamp = n`: microseconds since 1970, instead of the clock.
     pub timestamp_us: Option<i64>,
-    /// A hash of whatever decides a plan besides text, database and parameter types.
+    /// A hash of everything that a plan depends on besides text, database and parameter types.
     pub plan_environment: u64,
     pub foreign_key_checks: bool,
     pub require_primary_key: bool,
-    /// Statements that take as long are slow.
+    /// Statements that take this long or longer are slow.
     pub long_query_time: Duration,
     pub min_examined_row_limit: u64,
     pub sql_log_off: bool,

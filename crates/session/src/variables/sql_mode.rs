@@ -9,7 +9,7 @@ const MODES: &[(&str, u32)] = &[
     ("PIPES_AS_CONCAT", 1),
     ("ANSI_QUOTES", 2),
     ("IGNORE_SPACE", 3),
-    // It does nothing, in MySQL either.
+    // It has no effect, in MySQL either.
     ("NOT_USED", 4),
     ("ONLY_FULL_GROUP_BY", 5),
     ("NO_UNSIGNED_SUBTRACTION", 6),
@@ -30,8 +30,7 @@ const MODES: &[(&str, u32)] = &[
     ("TIME_TRUNCATE_FRACTIONAL", 32),
 ];
 
-/// Brings a mode list into MySQL's order, with combination modes spelled out. Fails with the name that is not
-/// one.
+/// Brings a mode list into MySQL's order, with combination modes expanded. Fails with the first unknown name.
 pub fn normalized(text: &str) -> Result<String, String> {
     let mut bits = 0;
     for name in text.split(',').filter(|name| !name.is_empty()) {
@@ -46,7 +45,7 @@ fn all_modes() -> i128 {
     MODES.iter().fold(0, |all, (_, bit)| all | 1 << bit)
 }
 
-/// The bits of a number that stood for modes of older versions.
+/// The bits of a number for modes of older versions.
 pub fn retired(bits: i128) -> i128 {
     match bits {
         0..0x2_0000_0000 => bits & !all_modes(),
@@ -54,8 +53,8 @@ pub fn retired(bits: i128) -> i128 {
     }
 }
 
-/// The modes that the bits of a number stand for, as [`normalized`] prints them. Fails with the number if a
-/// bit is not a mode's.
+/// The modes for the bits of a number, in the form of [`normalized`]. Fails with the number if a bit is not a
+/// mode's.
 pub fn of_bits(bits: i128) -> Result<String, String> {
     let has = |bit: u32| bits >> bit & 1 == 1;
     let parts = |name: &str| -> &[&str] {
@@ -92,7 +91,7 @@ pub fn of_bits(bits: i128) -> Result<String, String> {
     Ok(names.join(","))
 }
 
-/// The modes that decide what statements do, of a list in printed form.
+/// Reads a list in printed form. The result has the modes that affect statements.
 pub fn parsed(text: &str) -> SqlMode {
     let has = |name: &str| text.split(',').any(|m| m == name);
     SqlMode {

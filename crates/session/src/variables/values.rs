@@ -1,4 +1,4 @@
-//! Values of system variables: the server's, and those a session has of its own.
+//! Values of system variables: those of the server, and those of each session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::convert::{
 use super::definitions::{Definition, Effect, Kind, Scope, all};
 use super::{optimizer_switch, sql_mode};
 
-/// Values in the form SHOW VARIABLES prints, one for each of [`all`]. `None` is NULL.
+/// Values in the form of SHOW VARIABLES, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
 
 /// The server's values: what `SET GLOBAL` changes and new sessions start from.
@@ -45,8 +45,8 @@ impl GlobalVariables {
         self.texts.read().clone()
     }
 
-    /// What a `SET GLOBAL` sets: names with values in printed form. And a warning's text when the value was
-    /// adjusted.
+    /// The changes of a `SET GLOBAL`: names with values in printed form. Also the text of a warning if the
+    /// value was adjusted.
     pub fn changes(
         &self,
         definition: &'static Definition,
@@ -63,8 +63,8 @@ impl GlobalVariables {
         Ok((changes, warning))
     }
 
-    /// Takes over values that this server or another one has checked. Passes over what cannot be set here:
-    /// the other server may be of another version.
+    /// Applies values that this server or another one has checked. Skips values that cannot be set here,
+    /// because the other server may have another version.
     pub fn take_over(&self, changes: &[GlobalValue]) {
         let mut texts = self.texts.write();
         let mut copy = Texts::clone(&texts);
@@ -77,7 +77,7 @@ impl GlobalVariables {
                 .as_deref()
                 .map_or(Ok(Value::Null), |text| parsed(definition, text));
             match value.and_then(|value| normalize(definition, value, None)) {
-                // Out of the range that it has here.
+                // The value is out of its range on this server.
                 Ok((adjusted, Some(_))) => copy[definition.index] = adjusted.map(Arc::from),
                 Ok((_, None)) => copy[definition.index] = text.as_deref().map(Arc::from),
                 Err(_) => {}
@@ -133,7 +133,7 @@ impl GlobalVariables {
     }
 }
 
-/// A text as the value that SET would be given.
+/// A text as a value of SET.
 fn parsed(definition: &Definition, text: &str) -> Result<Value> {
     let wrong = || wrong_type(definition.name);
     match definition.kind {
@@ -146,12 +146,12 @@ fn parsed(definition: &Definition, text: &str) -> Result<Value> {
 /// A value in printed form, and the text of the warning that it was adjusted.
 type Assigned = (Option<Arc<str>>, Option<String>);
 
-/// One session's values: the server's as they were when it connected, and what it has set since.
+/// The values of one session: those of the server when it connected, and those it has set since.
 #[derive(Clone)]
 pub struct SessionVariables {
     base: Arc<Texts>,
     own: BTreeMap<usize, Option<Arc<str>>>,
-    /// The collation that the login or SET NAMES has named, until `character_set_results` is set by itself.
+    /// The collation that the login or SET NAMES has given, until `character_set_results` is set separately.
     named_collation: Option<Collation>,
 }
 
@@ -168,7 +168,7 @@ impl SessionVariables {
         self.named_collation
     }
 
-    /// Of the login, or of SET NAMES.
+    /// Sets the collation of the login or of SET NAMES.
     pub fn name_collation(&mut self, collation: Collation) {
         self.named_collation = Some(collation);
     }
@@ -178,7 +178,7 @@ impl SessionVariables {
         self.own.get(&index).unwrap_or(&self.base[index]).clone()
     }
 
-    /// `SET SESSION`. Returns a warning's text when the value was adjusted.
+    /// `SET SESSION`. Returns the text of a warning if the value was adjusted.
     pub fn set(
         &mut self,
         definition: &'static Definition,
@@ -218,7 +218,7 @@ impl SessionVariables {
     }
 }
 
-/// By their numbers.
+/// In the order of their numbers.
 const ISOLATION_LEVELS: [&str; 4] = [
     "READ-UNCOMMITTED",
     "READ-COMMITTED",
@@ -230,8 +230,8 @@ const SKIP_ISOLATION_CHECK: &str = "stemdb_skip_isolation_level_check";
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
     match definition.name {
         "secure_file_priv" => None,
-        // Drivers convert times with it where `time_zone` is SYSTEM. MySQL's abbreviation could mean several
-        // zones.
+        // Drivers convert times with it if `time_zone` is SYSTEM. It is a full name, because MySQL's
+        // abbreviations are ambiguous.
         "system_time_zone" => match TimeZone::system() {
             TimeZone::Offset(_) => Some(definition.default.into()),
             zone => Some(zone.name().into()),
@@ -241,7 +241,7 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
     }
 }
 
-/// The value as `SELECT @@name` gives it.
+/// The value that `SELECT @@name` returns.
 pub fn typed(definition: &Definition, text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     match definition.kind {
@@ -252,7 +252,7 @@ pub fn typed(definition: &Definition, text: Option<&str>) -> Value {
     }
 }
 
-/// Checks a new value and brings it into printed form. `value` is `None` for DEFAULT.
+/// Checks a new value and converts it to printed form. `value` is `None` for DEFAULT.
 fn assign(
     definition: &'static Definition,
     value: Option<Value>,
@@ -284,7 +284,7 @@ fn assign(
     Ok((text.map(Arc::from), warning))
 }
 
-/// The name of a storage engine as MySQL shows it, by any of its names.
+/// The name of a storage engine as MySQL shows it, from any of its names.
 fn engine(text: &str) -> Result<&'static str> {
     const ENGINES: [(&str, &str); 11] = [
         ("innodb", "InnoDB"),
@@ -308,7 +308,8 @@ fn engine(text: &str) -> Result<&'static str> {
     })
 }
 
-/// A value in printed form, and the text of the warning that it was adjusted. `current`: what it changes.
+/// A value in printed form, and the text of a warning if it was adjusted. `current`: the value that it
+/// replaces.
 fn normalize(
     definition: &Definition,
     value: Value,
@@ -385,8 +386,8 @@ fn normalize(
     }
 }
 
-/// Refuses SERIALIZABLE, which is more than StemDB has, unless `skip`, the variable
-/// `stemdb_skip_isolation_level_check`, allows REPEATABLE READ in its place.
+/// Refuses SERIALIZABLE, which StemDB does not have, unless `skip` (the variable
+/// `stemdb_skip_isolation_level_check`) allows to use REPEATABLE READ instead.
 fn check_isolation(
     definition: &Definition,
     (text, warning): Assigned,

@@ -1,4 +1,4 @@
-//! What clients say of themselves.
+//! The attributes that clients send when they connect.
 
 use types::Value;
 

@@ -1,4 +1,4 @@
-//! Connections of now and since the start: `accounts`, `users`, `hosts`.
+//! Present connections, and all since the start: `accounts`, `users`, `hosts`.
 
 use types::Value;
 
@@ -24,7 +24,7 @@ pub const HOSTS: MeasuredTable = MeasuredTable {
     emptied: Emptied::Never,
 };
 
-/// Connections of now and since the start, by what `names` makes of them.
+/// Present connections and all since the start, grouped by the columns that `names` returns.
 fn connections(view: SessionView<'_>, names: impl Fn(&Activity) -> Row) -> Vec<Row> {
     let mut rows: Vec<(Row, u64, u64)> = Vec::new();
     for (activity, current, total) in view.shared.processes.by_account() {

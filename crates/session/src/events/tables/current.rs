@@ -52,7 +52,7 @@ fn current_statements(view: SessionView<'_>) -> Vec<Row> {
             Value::Null,
             Value::Null,
         ]);
-        // What it has done is counted when it has ended.
+        // The counters of a statement are only known at its end.
         row.extend([const { Value::UInt(0) }; 18]);
         row.extend([Value::Null, Value::Null, Value::Int(0), Value::Null]);
         row.extend([Value::UInt(0), Value::UInt(0), Value::UInt(0), text("PRIMARY")]);

@@ -34,7 +34,7 @@ fn digest_row(view: SessionView<'_>, digest: &Identity, counts: &DigestCounts) -
         picoseconds(counts.least_ns),
         picoseconds(time / counts.count.max(1)),
         picoseconds(counts.most_ns),
-        // Locks are not timed apart.
+        // Lock times are not measured separately.
         0,
         counts.of(Counter::Errors),
         counts.of(Counter::Warnings),
@@ -55,7 +55,7 @@ fn digest_row(view: SessionView<'_>, digest: &Identity, counts: &DigestCounts) -
         counts.of(Counter::Sorts),
         counts.of(Counter::NoIndex),
         0,
-        // Processor time and memory are not measured for each statement.
+        // Processor time and memory are not measured per statement.
         0,
         0,
         0,

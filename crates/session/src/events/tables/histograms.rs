@@ -1,4 +1,4 @@
-//! The latencies of statements, by digest and of all.
+//! The latencies of statements, by digest and in total.
 
 use types::Value;
 

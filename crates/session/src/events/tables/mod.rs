@@ -1,5 +1,5 @@
-//! The tables of `performance_schema` and `mysql` that show what the server measures: a registry, in which each table
-//! says what its rows are and how it is emptied.
+//! The registry of the tables of `performance_schema` and `mysql` that show measurements. Each table defines
+//! its rows, and how it is emptied.
 
 mod connect_attributes;
 mod connections;
@@ -44,12 +44,12 @@ fn find(database: &str, table: &str) -> Option<&'static MeasuredTable> {
     TABLES.iter().find(is_it)
 }
 
-/// The rows of a table; none of one that shows nothing that is measured.
+/// The rows of a table. A table without measurements has none.
 pub fn rows(view: SessionView<'_>, database: &str, table: &str) -> Vec<Row> {
     find(database, table).map_or_else(Vec::new, |found| (found.rows)(view))
 }
 
-/// TRUNCATE TABLE of what is measured. `false`: it is a table of another kind.
+/// TRUNCATE TABLE of measurements. `false`: it is a table of another kind.
 ///
 /// # Errors
 /// 1683 for a table of `performance_schema` that cannot be emptied.
@@ -73,9 +73,9 @@ pub fn truncate(view: SessionView<'_>, database: &str, table: &str) -> Result<bo
     Ok(true)
 }
 
-/// Of a table that shows nothing, whether MySQL's could be emptied.
+/// Whether an empty table could be truncated in MySQL.
 fn of_empty_table(table: &str) -> &'static Emptied {
-    // Names of hosts are not looked up, so that there is nothing to forget.
+    // StemDB does not look up host names, so there is nothing to forget.
     match table.starts_with("events_") || table.contains("summary") || table == "host_cache" {
         true => &Emptied::ByItself,
         false => &Emptied::Never,

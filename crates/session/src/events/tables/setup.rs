@@ -1,4 +1,4 @@
-//! What is measured: the tables `setup_*`, and the clocks.
+//! The tables `setup_*`, which tell what is measured, and the clocks.
 
 use types::Value;
 

@@ -1,4 +1,4 @@
-//! What a table of measurements is, and the values that several have.
+//! The definition of a table of measurements, and helpers for its values.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::view::SessionView;
 
 pub type Row = Vec<Value>;
 
-/// A table that shows what the server measures.
+/// A table that shows measurements.
 pub struct MeasuredTable {
     /// `database.table`
     pub name: &'static str,
@@ -22,7 +22,7 @@ pub struct MeasuredTable {
 /// What TRUNCATE TABLE does.
 pub enum Emptied {
     By(fn(&Events)),
-    /// Nothing, since it shows what is at this moment.
+    /// Nothing, because it shows the present state.
     ByItself,
     /// It fails.
     Never,
@@ -44,7 +44,7 @@ pub fn moment(us: i64, zone: &TimeZone) -> Value {
     Value::UInt(zone.from_unix_us(us).pack())
 }
 
-/// The connections that the session may see, with what they do.
+/// The connections that the session may see, and their activity.
 pub fn activities(view: SessionView<'_>) -> Vec<(Arc<Process>, Activity)> {
     let processes = view.shared.processes.all().into_iter();
     processes
@@ -56,7 +56,7 @@ pub fn activities(view: SessionView<'_>) -> Vec<(Arc<Process>, Activity)> {
         .collect()
 }
 
-/// Without the port.
+/// The host without the port.
 pub fn host(activity: &Activity) -> &str {
     let host = activity.host.as_str();
     host.rsplit_once(':').map_or(host, |(host, _)| host)

@@ -11,7 +11,7 @@ pub const USER_VARIABLES: MeasuredTable = MeasuredTable {
     emptied: Emptied::Never,
 };
 
-/// Those of the session: other sessions' variables are not visible.
+/// The variables of the session. Those of other sessions are not visible.
 fn user_variables(view: SessionView<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (name, value) in view.user_variables.shared().iter() {

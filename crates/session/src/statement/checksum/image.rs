@@ -1,7 +1,7 @@
-//! A row as MySQL's server has it in memory (`table->record[0]`, the `pack_length()` bytes of each field), as
-//! far as CHECKSUM TABLE reads it: the bits of NULLs, then each column. Texts of variable length, JSON and
-//! BIT count with their bytes, all other columns with their fixed form. A NULL has the bytes of the column's
-//! default.
+//! A row in the form that it has in the memory of MySQL's server (`table->record[0]`, the `pack_length()`
+//! bytes of each field), as far as CHECKSUM TABLE reads it: the NULL bits, then each column. For texts of
+//! variable length, JSON and BIT these are the bytes of the value, for other columns their fixed form. A NULL
+//! has the bytes of the column's default.
 //!
 //! Source: MySQL 8.0's `mysql_checksum_table` and the fields' storage formats (manual 11.7, "Data Type
 //! Storage Requirements"; "Date and Time Data Type Representation" of the internals manual).
@@ -14,10 +14,9 @@ pub(super) struct RowImage {
     types: Vec<SqlType>,
     /// For each column, the bit that says whether it is NULL.
     null_bits: Vec<Option<usize>>,
-    /// The bits as they are for a row without NULLs.
+    /// The bits of a row without NULLs.
     no_nulls: Vec<u8>,
-    /// Bits that are always set: what no column has of the last byte, and the first bit of rows of fixed
-    /// length.
+    /// Bits that are always set: the unused ones of the last byte, and the first bit of rows of fixed length.
     always: Vec<u8>,
     nulls: Vec<u8>,
     bytes: Vec<u8>,
@@ -60,7 +59,7 @@ impl RowImage {
         self.bytes.clear();
     }
 
-    /// Adds the next column; of a NULL its default, or NULL again.
+    /// Adds the next column. For a NULL, `value` is its default, which may be NULL.
     ///
     /// # Errors
     /// 1105 for a value that is not of the column's type.
@@ -128,7 +127,7 @@ fn put_field(ty: &SqlType, value: &Value, out: &mut Vec<u8>) -> Option<()> {
         | TypeKind::LongText => put_text(ty, value, out)?,
         TypeKind::Json => match value {
             Value::Json(document) => document.root().write_text(out),
-            // MySQL reads the missing document as one.
+            // MySQL reads the missing document as a JSON null.
             Value::Null => out.extend(b"null"),
             _ => return None,
         },
@@ -163,25 +162,26 @@ fn put_decimal(ty: &SqlType, value: &Value, out: &mut Vec<u8>) -> Option<()> {
     };
     let mut form = Vec::new();
     types::decimal::binary::encode(number, ty.length as u8, ty.decimals, &mut form)?;
-    // Behind precision and scale.
+    // The digits follow precision and scale.
     out.extend(form.get(2..)?);
     Some(())
 }
 
-/// The lowest bytes of a number, the highest first.
+/// The lowest bytes of a number, big-endian.
 fn big_endian(number: u64, bytes: usize, out: &mut Vec<u8>) {
     let all = number.to_be_bytes();
     out.extend(all.iter().skip(8_usize.saturating_sub(bytes)));
 }
 
-/// Two digits a byte.
+/// Two digits per byte.
 fn fraction(microseconds: u64, fsp: u8, out: &mut Vec<u8>) {
     let bytes = usize::from(fsp).div_ceil(2);
     let unit = [1_000_000, 10_000, 100, 1].get(bytes).copied().unwrap_or(1);
     big_endian(microseconds / unit, bytes, out);
 }
 
-/// Hours, minutes and seconds in 24 bits above the fraction; a negative number is the difference from zero.
+/// Hours, minutes and seconds are 24 bits above the fraction. A negative time is stored as the difference
+/// from zero.
 fn put_time(microseconds: i64, fsp: u8, out: &mut Vec<u8>) {
     let bytes = usize::from(fsp).div_ceil(2);
     let unit = [1_000_000, 10_000, 100, 1].get(bytes).copied().unwrap_or(1);
@@ -194,7 +194,7 @@ fn put_time(microseconds: i64, fsp: u8, out: &mut Vec<u8>) {
     big_endian((zero + signed) as u64, 3 + bytes, out);
 }
 
-/// Of UNIX_TIMESTAMP(): seconds since 1970.
+/// `value` is that of UNIX_TIMESTAMP(): seconds since 1970.
 fn put_timestamp(value: &Value, fsp: u8, out: &mut Vec<u8>) -> Option<()> {
     let microseconds = match value {
         Value::Null => 0,
@@ -227,7 +227,7 @@ fn put_text(ty: &SqlType, value: &Value, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// CHAR and BINARY, filled up to their largest size.
+/// CHAR and BINARY, padded to their maximum size.
 fn put_char(ty: &SqlType, value: &Value, out: &mut Vec<u8>) -> Option<()> {
     let start = out.len();
     put_text(ty, value, out)?;

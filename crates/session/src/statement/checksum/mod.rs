@@ -1,7 +1,7 @@
-//! CHECKSUM TABLE: the same numbers as MySQL's, so that a copied table can be compared with its source.
+//! CHECKSUM TABLE: the same checksums as in MySQL, so that a copied table can be compared with its source.
 //!
-//! Source: manual 13.7.3.3, "CHECKSUM TABLE Statement". A row's checksum is the CRC-32 of its image in
-//! MySQL's memory ([`image`]), a table's is their sum.
+//! Source: manual 13.7.3.3, "CHECKSUM TABLE Statement". The checksum of a row is the CRC-32 of its image in
+//! MySQL's memory ([`image`]). The checksum of a table is the sum over its rows.
 
 mod image;
 
@@ -23,7 +23,7 @@ use crate::compile;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 
-/// A table that cannot be read has NULL, and a warning says why.
+/// For a table that cannot be read the checksum is NULL, and a warning tells the reason.
 pub fn run(session: &mut Session, tables: &[TableName], quick: bool) -> Result<Listing> {
     for name in tables {
         session.check_table(name, PrivilegeSet::SELECT)?;
@@ -32,7 +32,7 @@ pub fn run(session: &mut Session, tables: &[TableName], quick: bool) -> Result<L
     let mut listing = Listing::new(&[("Table", text_type(128)), ("Checksum", SqlType::BIGINT)]);
     for name in tables {
         let sum = match session.table(name) {
-            // No engine here keeps a checksum that QUICK could show.
+            // StemDB stores no checksum that QUICK could show.
             Ok(_) if quick => Value::Null,
             Ok(table) if table.view.is_some() => {
                 let error = wrong_object(&name.database, &name.name, "BASE TABLE");
@@ -80,7 +80,7 @@ fn checksum(session: &mut Session, table: &Table) -> Result<u32> {
     Ok(sink.sum)
 }
 
-/// All columns, a TIMESTAMP in its stored form, and then the defaults that NULLs have in their place.
+/// Selects all columns, a TIMESTAMP in its stored form, and then the defaults that replace NULLs.
 fn select(table: &Table, columns: &[&Column]) -> String {
     let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let stored = |column: &Column, value: String| match column.ty.kind {
@@ -96,7 +96,7 @@ fn select(table: &Table, columns: &[&Column]) -> String {
         // Writing to a String cannot fail.
         let _ = write!(text, "{comma}{item}");
     }
-    // With a limit, which sql_select_limit does not change.
+    // An explicit limit, so that sql_select_limit does not apply.
     format!(
         "{text} FROM {}.{} LIMIT {}",
         quoted(&table.database),
@@ -109,7 +109,7 @@ fn has_default(column: &Column) -> bool {
     column.nullable && matches!(column.default, Default::Literal(_))
 }
 
-/// For each column, where in the list its default is.
+/// For each column, the position of its default in the list.
 fn defaults(columns: &[&Column]) -> Vec<Option<usize>> {
     let mut next = columns.len();
     let position = |column: &&Column| {

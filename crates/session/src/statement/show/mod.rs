@@ -1,5 +1,4 @@
-//! SHOW: one file per family. Each makes a [`Listing`]; the filter of the statement is applied here, to all
-//! alike.
+//! SHOW: one file per family. Each makes a [`Listing`], to which the filter of the statement is applied here.
 
 mod absent;
 mod definitions;
@@ -112,7 +111,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
     }
 }
 
-/// SHOW ENGINE of the only engine. It measures neither its mutexes nor its logs.
+/// SHOW ENGINE of the only engine, which has no measurements of mutexes and logs.
 fn engine(session: &Session, name: Option<&str>, of: EngineShow, eval: &Arc<EvalContext>) -> Result<Listing> {
     const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
     if let Some(name) = name.filter(|name| !name.eq_ignore_ascii_case("innodb")) {
@@ -130,12 +129,12 @@ fn engine(session: &Session, name: Option<&str>, of: EngineShow, eval: &Arc<Eval
     Ok(listing)
 }
 
-/// What MySQL reads of its tables for a SHOW statement: with autocommit off that is part of a transaction.
+/// The tables that MySQL reads for a SHOW statement. With autocommit off, this read is part of a transaction.
 enum Reads {
     Nothing,
-    /// As a query of `information_schema` does.
+    /// Like a query of `information_schema`.
     Dictionary,
-    /// Without a snapshot that lasts.
+    /// Without a snapshot that stays for the transaction.
     Accounts,
 }
 
@@ -163,7 +162,7 @@ fn reads_of_list(words: &str) -> Reads {
     }
 }
 
-/// Leaves the rows that satisfy LIKE (on the first column) or WHERE (over all of them).
+/// Keeps the rows that satisfy LIKE (on the first column) or WHERE (over all columns).
 fn filtered(
     session: &Session,
     mut listing: Listing,
@@ -173,7 +172,7 @@ fn filtered(
     let keep = match filter {
         ShowFilter::None => return Ok(listing),
         ShowFilter::Like(pattern) => {
-            // Of names of tables and databases case matters, of others not.
+            // Names of tables and databases are case-sensitive, other names are not.
             let collation = listing.columns[0].ty.collation;
             let matches = |row: &Vec<Value>| match &row[0] {
                 Value::String(name) => functions::like(pattern, name, collation),
@@ -194,7 +193,8 @@ fn filtered(
     Ok(listing)
 }
 
-/// A filter of tables' names. Those of `information_schema` are capitals, and MySQL makes the pattern so too.
+/// A filter of table names. Those of `information_schema` are in upper case, and MySQL converts the pattern
+/// to upper case, too.
 fn of_table_names<'a>(database: &str, filter: &'a ShowFilter) -> Cow<'a, ShowFilter> {
     match filter {
         ShowFilter::Like(pattern) if database.eq_ignore_ascii_case(INFORMATION_SCHEMA) => {

@@ -102,7 +102,7 @@ pub fn count_warnings(session: &Session, errors_only: bool) -> Listing {
     listing
 }
 
-/// The table that says what other accounts may do.
+/// The table with the privileges of other accounts.
 fn user_table() -> TableName {
     TableName {
         database: "mysql".to_owned(),
@@ -118,7 +118,7 @@ pub fn grants(
 ) -> Result<Listing> {
     let (name, host) = session.client.named_or_own(user);
     if !session.client.is_own(&name, &host) {
-        // The grants of others are in the `mysql` database, which is for administrators.
+        // To see the grants of others, an account needs SELECT on the `mysql` database.
         session.client.check_table(&user_table(), PrivilegeSet::SELECT)?;
     }
     let accounts = session.shared.catalog.accounts.current();
@@ -160,7 +160,7 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
     Ok(listing)
 }
 
-/// `store`: what it really is.
+/// `store`: the actual engine.
 pub fn engines(store: &str) -> Listing {
     let mut listing = Listing::texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
     let comment = format!("StemDB's transactional store ({store}), under the name applications ask for");
@@ -244,8 +244,8 @@ pub fn plugins() -> Listing {
     listing
 }
 
-/// Fails with 1227 for an account that may not see the state of replication, and with 1381 if there would
-/// have to be a binary log.
+/// Fails with 1227 for an account that may not see the state of replication, and with 1381 for a statement
+/// that needs a binary log.
 pub fn check_list(session: &Session, words: &str) -> Result<()> {
     const ER_NO_BINARY_LOGGING: u16 = 1381;
     let words = words.to_ascii_uppercase();

@@ -133,7 +133,7 @@ fn created(session: &Session, table: &Table) -> Value {
     Value::UInt(session.settings.time_zone.from_unix_us(whole_seconds).pack())
 }
 
-/// A view has a name, a time, and a word about its state.
+/// A view has only a name, a time, and a comment about its state.
 fn status_of_view(session: &Session, view: &Table) -> Vec<Value> {
     let problem = views::problem(session, view);
     let comment = problem.map_or_else(|| "VIEW".to_owned(), |warning| warning.message);
@@ -148,7 +148,7 @@ fn status_of_view(session: &Session, view: &Table) -> Vec<Value> {
 pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listing> {
     let schema = session.shared.engine.cluster.schema();
     let is_temporary = session.temporary.find(&name.database, &name.name).is_some();
-    // A table that does not exist is no secret here, as in MySQL.
+    // As in MySQL, the error for a table that does not exist is not hidden.
     if !is_temporary && schema.database(&name.database).is_some() {
         schema.require_table(&name.database, &name.name)?;
     }
@@ -233,7 +233,7 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
     Ok(listing)
 }
 
-/// Of a temporary table, MySQL shows the word NULL where there is nothing to say.
+/// For a temporary table, MySQL shows the text NULL if there is nothing else.
 fn extra(table: &Table, column: &Column) -> Value {
     let extra = columns::extra(column);
     match extra.is_empty() && table.is_temporary() {
@@ -242,7 +242,7 @@ fn extra(table: &Table, column: &Column) -> Value {
     }
 }
 
-/// Rows with equal values in an index that is not unique, where nothing is known of it.
+/// The assumed number of rows with equal values in a non-unique index without statistics.
 const ROWS_PER_VALUE: u64 = 10;
 
 /// Names of databases and tables: case-sensitive.
