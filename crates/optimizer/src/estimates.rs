@@ -91,6 +91,11 @@ impl<'a> TableEstimate<'a> {
         }
     }
 
+    /// What ANALYZE TABLE has found.
+    pub fn statistics(&self) -> Option<&Arc<TableStatistics>> {
+        self.statistics.as_ref()
+    }
+
     /// Whether its values have been looked at.
     pub fn is_analyzed(&self) -> bool {
         self.statistics.is_some()
@@ -284,7 +289,7 @@ fn sum(intervals: &[Interval], share: impl Fn(&Interval) -> f64) -> f64 {
 
 /// The value of an expression that has the same in every execution, or in that of these parameters. A date that is written as text may depend
 /// on the session's modes: for an estimate it does not matter.
-fn known_value(expr: &Expr, params: &[Value]) -> Option<Value> {
+pub fn known_value(expr: &Expr, params: &[Value]) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr {
         return Some(value.clone());
     }

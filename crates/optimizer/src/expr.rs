@@ -39,6 +39,17 @@ pub fn bare_column(expr: &Expr) -> Option<ColumnId> {
     }
 }
 
+/// The two sides of `=`.
+pub fn equality(condition: &Expr) -> Option<(&Expr, &Expr)> {
+    match condition {
+        Expr::Call { function, args, .. } if function.0.name == "=" => match args.as_slice() {
+            [a, b] => Some((a, b)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Puts positions in place of ids.
 ///
 /// # Errors
@@ -64,25 +75,31 @@ pub fn positioned(mut expr: Expr, layout: &[ColumnId]) -> Result<Expr> {
 
 /// Replaces columns for which `replace` has another expression.
 pub fn replace_columns(expr: &mut Expr, replace: &mut dyn FnMut(ColumnId, &Expr) -> Option<Expr>) {
-    if let Expr::Column { index, .. } = expr {
-        if let Some(other) = replace(ColumnId(*index), expr) {
-            *expr = other;
-        }
-        return;
-    }
+    replace_leaves(expr, &mut |leaf| match leaf {
+        Expr::Column { index, .. } => replace(ColumnId(*index), leaf),
+        _ => None,
+    });
+}
+
+/// Replaces columns, outer columns, parameters and literals for which `replace` has another expression.
+pub fn replace_leaves(expr: &mut Expr, replace: &mut dyn FnMut(&Expr) -> Option<Expr>) {
     match expr {
-        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Outer { .. } => {}
-        Expr::Call { args, .. } => args.iter_mut().for_each(|arg| replace_columns(arg, replace)),
-        Expr::Cast { input, .. } => replace_columns(input, replace),
+        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Outer { .. } => {
+            if let Some(other) = replace(expr) {
+                *expr = other;
+            }
+        }
+        Expr::Call { args, .. } => args.iter_mut().for_each(|arg| replace_leaves(arg, replace)),
+        Expr::Cast { input, .. } => replace_leaves(input, replace),
         Expr::Case {
             branches, otherwise, ..
         } => {
             for (condition, value) in branches {
-                replace_columns(condition, replace);
-                replace_columns(value, replace);
+                replace_leaves(condition, replace);
+                replace_leaves(value, replace);
             }
             if let Some(otherwise) = otherwise {
-                replace_columns(otherwise, replace);
+                replace_leaves(otherwise, replace);
             }
         }
     }

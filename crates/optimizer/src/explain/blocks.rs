@@ -47,7 +47,7 @@ impl<'a> Blocks<'a> {
             && let Some((_, rows)) = self.blocks.get_mut(first - 1)
             && let Some(row) = rows.first_mut()
         {
-            row.extra.push("Analytical executor");
+            row.extra.push("Analytical executor".into());
         }
     }
 
@@ -131,15 +131,15 @@ impl<'a> Blocks<'a> {
         if let Some(row) = self.row(id, first).filter(|row| row.table.is_some()) {
             let extras = [
                 (
-                    filtered && row.filtered.is_some() && !row.extra.contains(&"Using where"),
+                    filtered && row.filtered.is_some() && !row.has("Using where"),
                     "Using where",
                 ),
                 (pushed, "cop[tikv]"),
                 (temporary, "Using temporary"),
                 (sorts, "Using filesort"),
             ];
-            row.extra
-                .extend(extras.iter().filter(|(holds, _)| *holds).map(|(_, extra)| *extra));
+            let extras = extras.into_iter().filter(|(holds, _)| *holds);
+            row.extra.extend(extras.map(|(_, extra)| extra.into()));
         }
     }
 
@@ -155,7 +155,7 @@ impl<'a> Blocks<'a> {
                 Row {
                     table: Some(scan.alias.clone()),
                     how: Some("ALL"),
-                    extra: vec!["Table function: json_table", "Using temporary"],
+                    extra: vec!["Table function: json_table".into(), "Using temporary".into()],
                     ..Row::default()
                 },
             ),
@@ -164,7 +164,7 @@ impl<'a> Blocks<'a> {
                 Row {
                     table: Some(scan.table.name.clone()),
                     how: Some("ALL"),
-                    extra: vec!["Made by the server"],
+                    extra: vec!["Made by the server".into()],
                     ..Row::default()
                 },
             ),
@@ -173,7 +173,7 @@ impl<'a> Blocks<'a> {
                 let right = self.count(id);
                 self.side(&join.right, id);
                 if let Some(row) = self.row(id, right) {
-                    row.extra.push("Using join buffer (hash join)");
+                    row.extra.push("Using join buffer (hash join)".into());
                 }
             }
             Rel::LookupJoin(join) => {
@@ -306,7 +306,7 @@ impl<'a> Blocks<'a> {
 
 fn remark(extra: &'static str) -> Row {
     Row {
-        extra: vec![extra],
+        extra: vec![extra.into()],
         ..Row::default()
     }
 }
@@ -332,7 +332,7 @@ fn result_of(operator: SetOperator, ids: &[usize]) -> Row {
         select_type,
         table: Some(format!("<{name}{}>", ids.join(","))),
         how: Some("ALL"),
-        extra: vec!["Using temporary"],
+        extra: vec!["Using temporary".into()],
         ..Row::default()
     }
 }

@@ -404,10 +404,13 @@ impl Blocks<'_> {
             "filtered",
             Json::text(&format!("{:.2}", row.filtered.unwrap_or(100.0))),
         );
-        if row.extra.contains(&"Using index") {
+        if let Some(index) = &row.checked_index {
+            table.put("range_checked_for_each_record", Json::text(index));
+        }
+        if row.has("Using index") {
             table.put("using_index", Json::Bool(true));
         }
-        if row.extra.contains(&"Backward index scan") {
+        if row.has("Backward index scan") {
             table.put("backward_index_scan", Json::Bool(true));
         }
         let mut costs = Json::object();

@@ -1,7 +1,9 @@
 //! A row of the listing that `EXPLAIN` alone gives: how one table is read.
 
+use std::borrow::Cow;
+
 use functions::{EvalContext, Expr};
-use planner::plan::{Access, Range, RangeBound, RangeValue, TableScan};
+use planner::plan::{Access, Range, RangeBound, RangeBoundValue, RangeValue, TableScan};
 use schema::model::{IndexPart, Table};
 use types::Value;
 
@@ -26,7 +28,9 @@ pub struct Row {
     pub reference: Option<String>,
     pub rows: Option<u64>,
     pub filtered: Option<f64>,
-    pub extra: Vec<&'static str>,
+    pub extra: Vec<Cow<'static, str>>,
+    /// The ends of its ranges differ from row to row of the tables before it: by which index they are.
+    pub checked_index: Option<String>,
 }
 
 impl Row {
@@ -50,12 +54,22 @@ impl Row {
         ]
     }
 
+    pub fn has(&self, extra: &str) -> bool {
+        self.extra.iter().any(|one| one == extra)
+    }
+
     /// A table that is read for each row of others: `names` are their columns.
     pub fn lookup(&mut self, scan: &TableScan, names: &Names) {
         self.scan(scan, names);
         if self.how == Some("const") {
             self.how = Some("eq_ref");
         }
+        self.checked_index = checked_index(scan);
+        let remark = self
+            .checked_index
+            .as_ref()
+            .map(|map| format!("Range checked for each record ({map})"));
+        self.extra.extend(remark.map(Cow::Owned));
     }
 
     pub fn scan(&mut self, scan: &TableScan, names: &Names) {
@@ -68,19 +82,19 @@ impl Row {
         let share = 100.0 * expected.rows / expected.read.max(f64::MIN_POSITIVE);
         self.filtered = Some((share * 100.0).round() / 100.0);
         if scan.filter.is_some() {
-            self.extra.push("Using where");
+            self.extra.push("Using where".into());
         }
         match scan.access {
             Access::IndexRanges {
                 covering, reverse, ..
             } => {
                 if covering {
-                    self.extra.push("Using index");
+                    self.extra.push("Using index".into());
                 }
                 self.backwards(reverse);
             }
             Access::Full { reverse } | Access::PrimaryRanges { reverse, .. } => self.backwards(reverse),
-            Access::GroupEnds { .. } => self.extra.push("Using index for group-by"),
+            Access::GroupEnds { .. } => self.extra.push("Using index for group-by".into()),
             _ => {}
         }
     }
@@ -93,7 +107,7 @@ impl Row {
 
     fn backwards(&mut self, reverse: bool) {
         if reverse {
-            self.extra.push("Backward index scan");
+            self.extra.push("Backward index scan".into());
         }
     }
 
@@ -180,6 +194,33 @@ impl Row {
             _ => self.how = Some("range"),
         }
     }
+}
+
+/// The index whose ranges end where a row of other tables says, as MySQL names it: by a bit for its place among the
+/// table's keys.
+fn checked_index(scan: &TableScan) -> Option<String> {
+    let (index, ranges) = match &scan.access {
+        Access::PrimaryRanges { ranges, .. } => (None, ranges),
+        Access::IndexRanges { index, ranges, .. } => (Some(*index), ranges),
+        _ => return None,
+    };
+    let names_column = |bound: &Option<RangeBound>| match bound.as_ref().map(|bound| &bound.value) {
+        Some(RangeBoundValue::Value(expr)) => !expr.is_constant(),
+        _ => false,
+    };
+    if !ranges
+        .iter()
+        .any(|range| names_column(&range.lower) || names_column(&range.upper))
+    {
+        return None;
+    }
+    let has_own_key =
+        scan.table.indexes.iter().any(|index| index.primary) || scan.table.primary_parts().is_empty();
+    let place = index.map_or(0, |index| index + usize::from(!has_own_key));
+    Some(format!(
+        "index map: {:#X}",
+        1_u64.checked_shl(place as u32).unwrap_or(0)
+    ))
 }
 
 /// The ranges of a union that reads one multi-valued index.

@@ -82,7 +82,7 @@ fn target(select_type: &'static str, target: &Target) -> Row {
     };
     row.scan(&target.scan, &Names::default());
     if !target.order_by.is_empty() {
-        row.extra.push("Using filesort");
+        row.extra.push("Using filesort".into());
     }
     row
 }

@@ -16,11 +16,12 @@ use types::Result;
 
 use super::builder::{Builder, Built, Want};
 use super::hash_join;
+use super::lookup_rows::rows_of_lookup;
 use super::scan::{self, offsets, over_offsets, selectivity};
 use crate::access::{self, Chosen};
 use crate::cost;
 use crate::estimates::TableEstimate;
-use crate::expr::{all, into_conjuncts, positioned, replace_columns};
+use crate::expr::{all, into_conjuncts, positioned, replace_columns, replace_leaves};
 
 /// Slots from here on stand for columns of the left side.
 const LEFT: usize = usize::MAX / 2;
@@ -111,7 +112,7 @@ pub fn find(
 
 fn by_path(builder: &Builder<'_>, get: &Get, mut chosen: Chosen, mut residual: Vec<Expr>) -> Lookup {
     let estimate = TableEstimate::new(&get.table, builder.env.estimates);
-    let found = cost::rows_of_lookup(&chosen.access, &get.table, &estimate);
+    let found = rows_of_lookup(&builder.distinct.borrow(), &chosen.access, &get.table, &estimate);
     let cost = cost::of_access(&chosen.access, found);
     let expected = Expected {
         read: found,
@@ -224,31 +225,26 @@ fn reads_left(access: &Access) -> bool {
     }
 }
 
-fn names_left(expr: &Expr) -> bool {
+pub(super) fn names_left(expr: &Expr) -> bool {
     let mut found = false;
-    expr.walk(&mut |e| found |= matches!(e, Expr::Outer { slot, .. } if *slot >= LEFT));
+    expr.walk(&mut |e| found |= left_column(e).is_some());
     found
+}
+
+/// The column of the left side that an expression stands for.
+pub(super) fn left_column(expr: &Expr) -> Option<ColumnId> {
+    match expr {
+        Expr::Outer { slot, .. } if *slot >= LEFT => Some(ColumnId(*slot - LEFT)),
+        _ => None,
+    }
 }
 
 /// Puts the left side's columns back.
 fn restore(expr: &mut Expr) {
-    match expr {
-        Expr::Outer { slot, ty, nullable } if *slot >= LEFT => {
-            *expr = Expr::column(*slot - LEFT, *ty, *nullable);
-        }
-        Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Outer { .. } => {}
-        Expr::Call { args, .. } => args.iter_mut().for_each(restore),
-        Expr::Cast { input, .. } => restore(input),
-        Expr::Case {
-            branches, otherwise, ..
-        } => {
-            for (condition, value) in branches {
-                restore(condition);
-                restore(value);
-            }
-            otherwise.iter_mut().for_each(|value| restore(value));
-        }
-    }
+    replace_leaves(expr, &mut |leaf| match leaf {
+        Expr::Outer { ty, nullable, .. } => Some(Expr::column(left_column(leaf)?.0, *ty, *nullable)),
+        _ => None,
+    });
 }
 
 fn expressions(access: &Access) -> Vec<Expr> {

@@ -6,8 +6,8 @@
 //! of them share is in [`builder`].
 //!
 //! - [`scan`], [`extreme`]: one table. [`values`]: none. [`join`], [`apply`], [`set`]: several inputs; of joins
-//!   [`hash_join`] and [`lookup`] are the kinds. [`filter`], [`project`], [`sort`], [`aggregate`], [`window`]: one input.
-//!   [`target`]: the rows of UPDATE and DELETE.
+//!   [`hash_join`] and [`lookup`] are the kinds, and [`lookup_rows`] says how many rows the latter finds. [`filter`],
+//!   [`project`], [`sort`], [`aggregate`], [`window`]: one input. [`target`]: the rows of UPDATE and DELETE.
 //! - [`route`]: which executor runs a query. [`pushed`]: what the stores compute, which is decided last.
 
 mod aggregate;
@@ -19,6 +19,7 @@ mod hash_join;
 mod join;
 pub mod join_keys;
 pub mod lookup;
+mod lookup_rows;
 mod project;
 pub mod pushed;
 pub mod route;

@@ -11,7 +11,7 @@ use types::Result;
 
 use crate::OptimizerEnv;
 use crate::access::is_constant;
-use crate::expr::bare_column;
+use crate::expr::{bare_column, equality};
 
 /// Adds the conditions that follow.
 pub fn constants(conditions: &mut Vec<Expr>, env: &OptimizerEnv<'_>) -> Result<()> {
@@ -52,14 +52,4 @@ pub fn constants(conditions: &mut Vec<Expr>, env: &OptimizerEnv<'_>) -> Result<(
         }
     }
     Ok(())
-}
-
-fn equality(condition: &Expr) -> Option<(&Expr, &Expr)> {
-    match condition {
-        Expr::Call { function, args, .. } if function.0.name == "=" => match args.as_slice() {
-            [a, b] => Some((a, b)),
-            _ => None,
-        },
-        _ => None,
-    }
 }
