@@ -13,6 +13,7 @@ use planner::logical::columns_of;
 use planner::logical::{ColumnId, Join, JoinKind, Logical};
 use types::Result;
 
+use super::implied::drop_implied;
 use super::relation::Relation;
 use crate::expr::{ColumnList, ids, into_conjuncts};
 use crate::physical::builder::Builder;
@@ -69,6 +70,11 @@ impl JoinGraph {
         };
         collector.join(join);
         collector.connect();
+        let relations = collector.leaves.iter().map(|(rel, _)| rel);
+        drop_implied(
+            &mut collector.conditions,
+            relations.zip(collector.requires.iter().copied()),
+        );
         let Collector {
             leaves,
             edges,

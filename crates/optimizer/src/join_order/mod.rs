@@ -11,6 +11,7 @@ mod dphyp;
 mod graph;
 mod greedy;
 mod hinted;
+mod implied;
 mod relation;
 
 use planner::logical::{ColumnId, Join, Logical};
