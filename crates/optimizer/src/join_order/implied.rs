@@ -32,7 +32,11 @@ pub fn drop_implied<'l>(
             known.extend(conjuncts.iter().filter_map(constant_of));
         }
     }
-    known.extend(conditions.iter().filter_map(|condition| constant_of(&condition.expr)));
+    known.extend(
+        conditions
+            .iter()
+            .filter_map(|condition| constant_of(&condition.expr)),
+    );
     let constants = |id: ColumnId| known.iter().filter(move |(column, _)| *column == id);
     conditions.retain(|condition| {
         let Some((a, b)) = equality(&condition.expr) else {

@@ -53,12 +53,7 @@ pub(super) fn rows_of_lookup(
     }
 }
 
-fn rows_of_range(
-    distinct: &DistinctValues,
-    range: &Range,
-    key: &Key,
-    estimate: &TableEstimate<'_>,
-) -> f64 {
+fn rows_of_range(distinct: &DistinctValues, range: &Range, key: &Key, estimate: &TableEstimate<'_>) -> f64 {
     let rows = estimate.rows as f64;
     let fixed = range.prefix.len();
     if key.unique && fixed == key.parts {
