@@ -1,25 +1,25 @@
-//! What the history says about a definition statement.
+//! A definition statement in the history.
 
 use cluster::meta::record::Record;
 use schema::definition::{AlterChange, Ddl, TableName};
 use serde::{Deserialize, Serialize};
 
-/// How many statements the history has.
+/// How many statements the history keeps.
 pub(crate) const HISTORY: u64 = 128;
 
-/// A definition statement.
+/// A definition statement that runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct About {
-    /// As TiDB names it.
+    /// The kind, by TiDB's name.
     pub kind: String,
     pub database: String,
-    /// Empty if it concerns a database; the first of several tables.
+    /// The table, or the first of several. Empty if the statement concerns a database.
     pub table: String,
     /// When the statement began, in microseconds since 1970.
     pub created_us: i64,
 }
 
-/// A statement that is done.
+/// A finished statement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PastJob {
     pub id: i64,

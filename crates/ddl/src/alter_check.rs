@@ -1,4 +1,4 @@
-//! An ALTER TABLE is planned and checked against what the store has besides the table's definition.
+//! Plans an ALTER TABLE, and checks it against data in the store besides the table's definition.
 
 use cluster::Cluster;
 use schema::definition::AlterChange;

@@ -1,5 +1,6 @@
-//! What an ALTER TABLE means for the expressions of the definition: CHECK constraints that come and go,
-//! columns that expressions refer to, and what existing rows have for a new column with an expression.
+//! The effects of an ALTER TABLE on the expressions of the definition: CHECK constraints that are added and
+//! dropped, columns that expressions refer to, and the values of a new column with an expression in existing
+//! rows.
 
 use functions::{EvalContext, Expr, Strictness, assign, eval_value};
 use schema::bound::add_columns;
@@ -98,7 +99,7 @@ fn add_checks(changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
     Ok(())
 }
 
-/// All rows must satisfy again the CHECK constraints that read a column whose values change, directly or
+/// Checks all rows again for the CHECK constraints that read a column whose values change, directly or
 /// through generated columns.
 fn recheck_changed(base: &Table, altered: &mut Altered) -> Result<()> {
     let Some(expressions) = planner::expressions(&altered.table)? else {
@@ -123,7 +124,7 @@ fn recheck_changed(base: &Table, altered: &mut Altered) -> Result<()> {
     Ok(())
 }
 
-/// A CHECK in a column's definition refers to that column only.
+/// A CHECK in a column's definition may refer only to that column.
 fn check_column_checks(changes: &[AlterChange], table: &Table) -> Result<()> {
     let added = changes.iter().filter_map(|change| match change {
         AlterChange::AddCheck { column, .. } => Some(column),
@@ -138,9 +139,9 @@ fn check_column_checks(changes: &[AlterChange], table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Columns that expressions of the table refer to are neither dropped nor renamed. A CHECK that refers to one
-/// dropped column only is dropped with it. An expression that the statement gives anew refers to the columns
-/// after it.
+/// Columns that expressions of the table refer to can neither be dropped nor renamed. A CHECK that refers
+/// only to one dropped column is dropped with it. An expression that the statement defines refers to the
+/// columns after the statement.
 fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) -> Result<()> {
     let Some(expressions) = planner::expressions(base)? else {
         return Ok(());
@@ -231,7 +232,7 @@ fn no_check(name: &str) -> Error {
     )
 }
 
-/// What existing rows have for new columns whose values are computed.
+/// Sets the values that existing rows get in new columns with computed values.
 fn fill_new_columns(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Result<()> {
     let Some(expressions) = planner::expressions(&altered.table)?.cloned() else {
         return Ok(());
@@ -269,7 +270,7 @@ fn fill_new_columns(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Re
     Ok(())
 }
 
-/// The value of a default that is the same for all rows, as text; `None` is NULL.
+/// The value of a default that is the same for all rows, as text. `None` is NULL.
 fn constant(default: &Expr, column: &Column, ctx: &DdlContext) -> Result<Option<String>> {
     let context = EvalContext {
         sql_mode: ctx.sql_mode,

@@ -1,9 +1,9 @@
-//! The definition after an ALTER TABLE, computed without the store, locks or rows.
+//! Computes the definition after an ALTER TABLE, without the store, locks or rows.
 //!
 //! As in MySQL, the changes of one statement are made together, not one after the other. Names refer to
-//! columns and indexes before the statement, except in new indexes and AFTER, where they refer to those after
-//! it. So `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps names, and `ADD INDEX k (x), DROP INDEX k`
-//! replaces an index.
+//! columns and indexes as they were before the statement, except in new indexes and AFTER, where they refer
+//! to those after the statement. So `RENAME COLUMN a TO b, RENAME COLUMN b TO a` swaps names, and `ADD INDEX
+//! k (x), DROP INDEX k` replaces an index.
 
 use schema::default_value;
 use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position};
@@ -56,7 +56,7 @@ struct Draft<'a> {
     only_if_empty: Option<Error>,
     rewrite: Option<Rewrite>,
     closed: bool,
-    /// Names of columns mean others than before, so an expression is another one though its text is the same.
+    /// Names of columns have a new meaning, so an expression with the same text is a different one.
     renames: bool,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     }
     draft.change_indexes(changes)?;
     draft.shrink_indexes();
-    // Before a new index of the same name brings expressions that have the same names.
+    // This comes before new indexes, which may have the same names, and then expressions with the same names.
     draft.drop_unused_expressions();
     draft.add_indexes(changes)?;
     let mut altered = draft.finish()?;
@@ -90,13 +90,13 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         _ => false,
     };
     if changes.iter().any(replaces) {
-        // The columns that it names may be gone.
+        // The columns in it may be dropped.
         altered.table.partitioning = None;
     }
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
     partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
-        // The shadow table has all indexes from the beginning.
+        // The shadow table has all indexes from the start.
         altered.new_indexes.clear();
         altered.closed = false;
     }
@@ -124,7 +124,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         }
     }
     let mut warnings = check_table(&altered.table)?;
-    // Not those that the table had before.
+    // Warnings about the definition before are not repeated.
     let before = check_table(base).unwrap_or_default();
     warnings.retain(|w| !before.contains(w));
     altered.warnings = warnings;
@@ -133,7 +133,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     Ok(altered)
 }
 
-/// Whether a change takes a name away from a column.
+/// Whether a change removes a column's name.
 fn renames_column(change: &AlterChange) -> bool {
     match change {
         AlterChange::RenameColumn { .. } | AlterChange::DropColumn { .. } => true,
@@ -292,7 +292,7 @@ impl<'a> Draft<'a> {
         )
     }
 
-    /// Whether the primary key that stays has a column, by its offset before the change.
+    /// Whether a column, by its offset before the change, is in the primary key, and the primary key stays.
     fn in_primary_key(&self, before: usize) -> bool {
         let id = self.base.columns.get(before).map(|column| column.id);
         let primary = self.indexes.iter().filter(|draft| draft.index.primary);
@@ -314,7 +314,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Removes foreign keys. Returns the changes, with DROP CONSTRAINT of an index as what it is.
+    /// Removes foreign keys. Returns the other changes, with DROP CONSTRAINT of an index as DROP INDEX.
     fn drop_keys(&mut self, changes: &[AlterChange]) -> Result<Vec<AlterChange>> {
         let mut rest = Vec::with_capacity(changes.len());
         for change in changes {
@@ -433,8 +433,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The indexes of a column become new ones, which are built while no other statement uses the table: their
-    /// entries would be wrong for the column as it was.
+    /// Replaces the indexes of a column by new ones. They are built while no other statement uses the table,
+    /// because their entries would be wrong for the old values of the column.
     fn rebuild_indexes(&mut self, column: i64) {
         for index in &mut self.indexes {
             if index.parts.iter().any(|(id, _)| *id == column) {
@@ -445,8 +445,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Generated columns follow a column whose values change: the indexes of VIRTUAL ones are built again. The
-    /// values of a STORED one would have to be rewritten.
+    /// Updates the generated columns that depend on a column whose values change: indexes of VIRTUAL columns
+    /// are built again, and values of STORED columns are rewritten.
     fn recompute_from(&mut self, changed: usize, ty: &SqlType) -> Result<()> {
         let base = self.base;
         let stays = modify::computes_the_same(&base.columns[changed].ty, ty);
@@ -514,7 +514,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// Some new columns are possible only in an empty table.
+    /// Some new columns can be added only to an empty table.
     fn require_empty_for(&mut self, column: &Column) {
         if column.auto_increment {
             rewrites(&mut self.rewrite, Rewrite::NEW_IDS);
@@ -544,7 +544,7 @@ impl<'a> Draft<'a> {
             let named = base.public_indexes().find(|i| i.name.eq_ignore_ascii_case(name));
             match named {
                 Some(named) => indexes.iter().position(|i| i.index.id == named.id),
-                // The primary key of an integer has no index.
+                // An integer primary key has no index.
                 None => indexes.iter().position(|i| {
                     i.index.id == 0 && i.index.primary && i.index.name.eq_ignore_ascii_case(name)
                 }),
@@ -576,8 +576,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Removes dropped columns from indexes. One that is added again under its name takes its place. What is
-    /// left of such an index is a new one, which must be built.
+    /// Removes dropped columns from indexes. A column that is added again under the same name takes its
+    /// place. An index that loses a column becomes a new one, which must be built.
     fn shrink_indexes(&mut self) {
         let ids: Vec<i64> = self.columns.iter().map(|c| c.column.id).collect();
         let added_again = |id: i64| {
@@ -664,7 +664,7 @@ impl<'a> Draft<'a> {
         Ok((self.columns[at].column.id, made))
     }
 
-    /// Removes the hidden columns of dropped indexes. Those of new ones are not part of them yet.
+    /// Removes the hidden columns of dropped indexes. New indexes have not got their hidden columns yet.
     fn drop_unused_expressions(&mut self) {
         let indexes = &self.indexes;
         let is_part = |id: i64| indexes.iter().flat_map(|i| &i.parts).any(|(part, _)| *part == id);
@@ -672,12 +672,12 @@ impl<'a> Draft<'a> {
             .retain(|c| !c.column.hidden || c.before.is_none() || is_part(c.column.id));
     }
 
-    /// Indexes of foreign keys, when another index serves as well.
+    /// Drops indexes that were created for foreign keys if another index can be used instead.
     fn drop_superfluous_indexes(&mut self) {
         if !self.indexes.iter().any(|draft| draft.index.generated) {
             return;
         }
-        // The columns are compared only, so ids are as good as offsets.
+        // The columns are only compared, so ids can be used instead of offsets.
         let as_parts = |draft: &DraftIndex| -> Vec<IndexPart> {
             let parts = draft.parts.iter();
             parts
@@ -754,7 +754,7 @@ impl<'a> Draft<'a> {
         table.max_column_id = self.max_column_id;
         table.max_index_id = self.max_index_id;
         primary_key::choose_handle(&mut table)?;
-        // The position of a clustered primary index is found again with the order.
+        // Sorting the indexes also updates the position of a clustered primary index.
         indexes::normalize(&mut table)?;
         if let Some(why) = primary_key::moves_rows(self.base, &table) {
             rewrites(&mut self.rewrite, why);

@@ -1,4 +1,4 @@
-//! What an ALTER TABLE makes of a definition, and what it has to do about the rows.
+//! The definition after an ALTER TABLE, and the necessary work on the rows.
 
 use schema::definition::TableName;
 use schema::model::{ForeignKey, Table};
@@ -11,7 +11,8 @@ use crate::rewrite::Rewrite;
 /// The result of an ALTER TABLE.
 #[derive(Debug)]
 pub(crate) struct Altered {
-    /// The table afterwards, except for its new name. Indexes that must be built are in it, as public ones.
+    /// The table afterwards, except for a new name. It includes the indexes that must be built, as public
+    /// ones.
     pub table: Table,
     /// Ids of the indexes that must be built, and of those that are removed.
     pub new_indexes: Vec<i64>,
@@ -20,29 +21,29 @@ pub(crate) struct Altered {
     pub new_checks: Vec<String>,
     /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
-    /// Set if the rows must be rewritten; then there are no new indexes beside them.
+    /// Set if the rows must be rewritten. Then there are no separate new indexes.
     pub rewrite: Option<Rewrite>,
     pub conversion: Option<Conversion>,
-    /// Rows that no partition takes are left out when they are rewritten.
+    /// Rows that belong to no partition are dropped when rows are rewritten.
     pub drops_misplaced: bool,
-    /// New indexes cannot be built while other statements use the table.
+    /// New indexes must be built while no other statement uses the table.
     pub closed: bool,
     pub rename: Option<TableName>,
-    /// The keys that are added; they are in `table`, too.
+    /// The foreign keys that are added. They are in `table`, too.
     pub new_keys: Vec<ForeignKey>,
-    /// `foreign_key_checks` is 0: rows need not obey them.
+    /// `foreign_key_checks` is 0, so existing rows are not checked for them.
     pub keys_unchecked: bool,
     /// `AUTO_INCREMENT = n`.
     pub auto_increment: Option<u64>,
     /// `AUTO_RANDOM_BASE = n`.
     pub auto_random_base: Option<u64>,
-    /// How many rows it has copied, where MySQL reports that.
+    /// How many rows were copied, if MySQL reports that.
     pub rows: u64,
     pub warnings: Vec<Warning>,
 }
 
 impl Altered {
-    /// What has been done for the rows, as the statement reports it.
+    /// Takes over the work on the rows that the statement reports.
     pub(crate) fn report(&mut self, made: Backfilled) {
         self.warnings.extend(made.warnings);
         if self.rewrite.is_some_and(|rewrite| rewrite.copies) {

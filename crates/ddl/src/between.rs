@@ -1,4 +1,4 @@
-//! Definitions that are published while an ALTER TABLE runs.
+//! The intermediate definitions that are published while an ALTER TABLE runs.
 
 use schema::expression::Check;
 use schema::model::{ForeignKey, Index, IndexPart, SchemaState, ShadowTable, Table};
@@ -9,8 +9,7 @@ use crate::change::Change;
 use crate::foreign_key;
 use crate::job::TableChange;
 
-/// Whether there is something to build or to check, and that can be done while other statements use the
-/// table.
+/// Whether something must be built or checked, and other statements can use the table meanwhile.
 pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
     if altered.only_if_empty.is_some() || altered.closed {
         return false;
@@ -27,7 +26,7 @@ pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
     between.is_some_and(|table| planner::expressions(&table).is_ok())
 }
 
-/// Whether it depends on the table's rows if the change is possible.
+/// Whether the table's rows decide if the change is possible.
 pub(crate) fn sees_rows(altered: &Altered) -> bool {
     !altered.new_checks.is_empty()
         || !altered.new_keys.is_empty()
@@ -36,8 +35,8 @@ pub(crate) fn sees_rows(altered: &Altered) -> bool {
         || altered.closed
 }
 
-/// The table as it is, with the ids of its new indexes reserved. So a later index cannot find entries that a
-/// crash has left.
+/// The table before the change, with the ids of the new indexes reserved. So a later index can never have
+/// entries that a crash has left.
 pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
     Table {
         max_index_id: altered.table.max_index_id,
@@ -45,8 +44,9 @@ pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
     }
 }
 
-/// The table as it is, with what a job makes in a state, or without it; `None` if that needs a new column.
-/// Public: the new indexes are complete, and the new foreign keys, which use them, are obeyed.
+/// The table before the change, with the job's new parts in a state, or without them. `None` if they need a
+/// new column. In the state public, the new indexes are complete, and the new foreign keys, which use them,
+/// are in force.
 pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
     let Some(conversion) = &made.conversion else {
         let mut between = with_new_indexes(table, &made.target, &made.new_indexes, state)?;
@@ -65,7 +65,7 @@ pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaSt
     })
 }
 
-/// Stores the table of a job with what the job makes in a state.
+/// Stores the table of a job with the job's new parts in a state.
 pub(crate) fn put_in_state(change: &mut Change<'_>, made: &TableChange, state: SchemaState) -> Result<()> {
     let table = change.schema.table_by_id(made.table).cloned();
     let table = table.ok_or_else(|| Error::internal("the table of a job does not exist"))?;
@@ -77,8 +77,8 @@ pub(crate) fn put_in_state(change: &mut Change<'_>, made: &TableChange, state: S
     change.put_table(between)
 }
 
-/// Has writers obey new CHECK constraints. `None` if the statement changes columns, too: it reads rows as
-/// they are afterwards.
+/// Makes writers obey new CHECK constraints. `None` if the statement also changes columns, because the
+/// constraints are about the rows after the change.
 fn validate_checks(table: &mut Table, made: &TableChange, state: Option<SchemaState>) -> Option<()> {
     table.checks.retain(|check| !(check.validating && check.enforced));
     table.checks.iter_mut().for_each(|check| check.validating = false);
@@ -102,7 +102,7 @@ fn validate_checks(table: &mut Table, made: &TableChange, state: Option<SchemaSt
     Some(())
 }
 
-/// The same for new foreign keys, once their indexes are complete.
+/// Makes writers obey new foreign keys, when their indexes are complete.
 fn validate_keys(table: &mut Table, made: &TableChange, state: Option<SchemaState>) -> Option<()> {
     table.foreign_keys.retain(|key| !key.validating);
     if made.new_keys.is_empty() || state < Some(SchemaState::Public) {
@@ -124,7 +124,8 @@ fn validate_keys(table: &mut Table, made: &TableChange, state: Option<SchemaStat
     Some(())
 }
 
-/// The table as it is, with its new indexes in a state, or without them; `None` if one needs a new column.
+/// The table before the change, with the new indexes in a state, or without them. `None` if one needs a new
+/// column.
 pub(crate) fn with_new_indexes(
     table: &Table,
     target: &Table,

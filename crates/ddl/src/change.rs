@@ -1,4 +1,4 @@
-//! A change of definitions while it is made: the schema after it, and the transaction that stores it.
+//! A change of definitions in progress: the schema after it, and the transaction that stores it.
 
 use std::sync::Arc;
 
@@ -38,14 +38,14 @@ pub(crate) struct Change<'a> {
     pub(crate) meta: Meta<'a>,
     /// Snapshots at or below this timestamp are older than the change.
     pub(crate) ts: Timestamp,
-    /// The id of the job that ends with this change, and how many rows it has backfilled.
+    /// The id of the job that this change ends, and how many rows the job has backfilled.
     pub(crate) ends: Option<(i64, u64)>,
     dropped: Vec<i64>,
-    /// Tables whose id counters this change sets.
+    /// Tables whose id counters are set by this change.
     recounted: Vec<i64>,
 }
 
-/// A change that is stored and not visible yet.
+/// A change that is stored, but not visible yet.
 pub(crate) struct StoredChange {
     pub(crate) schema: Schema,
     pub(crate) dropped: Vec<i64>,
@@ -157,7 +157,7 @@ impl<'a> Change<'a> {
         self.meta.put_counter(keys::auto_increment(table), next)
     }
 
-    /// Both tables' next hidden id is after the ids of either table.
+    /// Sets the next hidden id of both tables above all ids of the two.
     pub(crate) fn raise_row_ids(&mut self, tables: [i64; 2]) -> Result<()> {
         let mut next = 1;
         for table in tables {

@@ -1,10 +1,11 @@
-//! ADMIN CHECK TABLE: at one moment, every row has exactly its index entries, every entry has its row, and
-//! what the store caches of them in memory is equal to what it has on disk.
+//! ADMIN CHECK TABLE: checks at one snapshot that every row has exactly its index entries, that every entry
+//! has its row, and that the store's cache in memory equals the data on disk.
 //!
-//! Rows are read in pages. For each row, the entries that its values make are looked up and compared byte for
-//! byte. Different rows make different entries, so an index with as many entries as the rows make has no
-//! others. An index with more entries is read too, to name the entry without a row. Memory is bounded by a
-//! page. Foreign keys are checked apart: rows may have lost their parents while `foreign_key_checks` was 0.
+//! Rows are read in pages. For each row, its entries are computed, looked up, and compared byte by byte.
+//! Different rows have different entries. So if an index has as many entries as were computed, it has no
+//! others. If it has more, it is read, too, to find the entry without a row. Memory is bounded by a page.
+//! Foreign keys are checked separately, because rows may have lost their parents while `foreign_key_checks`
+//! was 0.
 
 use std::ops::{ControlFlow, Range};
 
@@ -19,11 +20,11 @@ use crate::foreign_key_rows::find_orphan;
 
 const PAGE_ROWS: usize = 256;
 
-/// How much was checked.
+/// The amount of checked data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckReport {
     pub rows: u64,
-    /// Entries of all indexes.
+    /// The number of entries in all indexes.
     pub entries: u64,
 }
 
@@ -33,7 +34,7 @@ struct Checker<'a> {
     snapshot: Snapshot,
     layout: TableLayout,
     encoder: RowEncoder,
-    /// Positions of the indexes to check; those that are being built are not complete yet.
+    /// Positions of the indexes to check. Indexes that are being built are not complete yet.
     indexes: Vec<usize>,
     interrupt: &'a Interrupt,
 }
@@ -44,16 +45,16 @@ struct DecodedRow {
     handle: RowHandle,
 }
 
-/// Checks a table as it is now.
+/// Checks a table at a new snapshot.
 ///
 /// # Errors
 /// 8003 at the first inconsistency, with table, index and handle, or with table and key for a difference
-/// between memory and disk; 1317 when interrupted; those of the store.
+/// between memory and disk. 1317 if interrupted; those of the store.
 pub fn check_table(store: &Store, table: &Table, interrupt: &Interrupt) -> Result<CheckReport> {
     check_table_at(store.snapshot_now()?, store, table, interrupt)
 }
 
-/// Checks a table as a snapshot of now sees it.
+/// Checks a table at the current schema and a new snapshot.
 ///
 /// # Errors
 /// Those of [`check_table`].
@@ -82,11 +83,11 @@ pub fn check_table_at(
     checker.run()
 }
 
-/// Checks that every row that refers to another table has its row there.
+/// Checks that every row that refers to another table has a row there.
 ///
 /// # Errors
-/// 8003 for a row without a parent, with table, foreign key and the row's key; 1317 when interrupted; those
-/// of the store.
+/// 8003 for a row without a parent, with table, foreign key and the row's key. 1317 if interrupted; those of
+/// the store.
 pub fn check_references(store: &Store, schema: &Schema, table: &Table, interrupt: &Interrupt) -> Result<()> {
     if table.foreign_keys.is_empty() {
         return Ok(());
@@ -150,7 +151,7 @@ impl Checker<'_> {
         Ok(report)
     }
 
-    /// Checks all rows. Returns how many there are, and how many entries they have in each index.
+    /// Checks all rows. Returns their number, and how many entries they have in each index.
     fn check_rows(&self) -> Result<(u64, Vec<u64>)> {
         let mut rows = 0;
         let mut entries = vec![0; self.indexes.len()];
@@ -196,7 +197,7 @@ impl Checker<'_> {
             .index_entries_of(index, &row.values, place, TimeZone::UTC, take)
     }
 
-    /// Whether a row lies in its partition.
+    /// Checks that a row is in its partition.
     fn check_place(&self, row: &DecodedRow) -> Result<()> {
         let Some(function) = self.table.partition_function()? else {
             return Ok(());
@@ -235,7 +236,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Fails with an entry that belongs to no row.
+    /// Finds an entry that belongs to no row, and fails with it.
     fn find_extra(&self, index: usize) -> Result<()> {
         let layout = IndexLayout::new(self.table, index, &[])?;
         self.pages(self.table.index_ranges(index), |page| {

@@ -1,4 +1,5 @@
-//! What a definition statement needs of the session that runs it, and checks that all of them make.
+//! The session's properties that a definition statement needs, and checks that all definition statements
+//! make.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use types::{Collation, Error, Result, SqlMode, Warning, errno};
 
 use crate::about::About;
 
-/// What a definition statement needs of the session that runs it.
+/// The session's properties that a definition statement needs.
 pub struct DdlContext {
     /// Ends waits and backfills.
     pub interrupt: Arc<kv::Interrupt>,
@@ -51,7 +52,7 @@ impl DdlContext {
 }
 
 /// # Errors
-/// 3750 for a table without a primary key, where `sql_require_primary_key` is set.
+/// 3750 for a table without a primary key if `sql_require_primary_key` is set.
 pub(crate) fn check_primary_key(table: &Table, ctx: &DdlContext) -> Result<()> {
     if !ctx.require_primary_key || table.handle != Handle::Hidden {
         return Ok(());
@@ -65,7 +66,7 @@ pub(crate) fn check_primary_key(table: &Table, ctx: &DdlContext) -> Result<()> {
     ))
 }
 
-/// What a backfill looks at, and where it reports to.
+/// The interrupt that a backfill checks, and the place where it reports progress.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch<'a> {
     pub interrupt: &'a Arc<kv::Interrupt>,
@@ -131,7 +132,7 @@ pub(crate) fn table_exists(name: &str) -> Error {
     )
 }
 
-/// What DROP says of the tables and views that do not exist: error 1051, or a note for each with IF EXISTS.
+/// Reports tables and views of DROP that do not exist: with error 1051, or with IF EXISTS by a note for each.
 pub(crate) fn unknown_tables(unknown: &[String], if_exists: bool) -> Result<Vec<Warning>> {
     let message = |names: &str| format!("Unknown table '{names}'");
     if !unknown.is_empty() && !if_exists {

@@ -1,4 +1,4 @@
-//! How an ALTER TABLE rewrites rows: with which handles, and with which settings values are converted.
+//! How an ALTER TABLE rewrites rows: their handles, and the settings for the conversion of values.
 
 use schema::model::{Handle, Table};
 use schema::shadow::{Conversion, ShadowHandles};
@@ -7,12 +7,12 @@ use crate::altered::Altered;
 use crate::context::DdlContext;
 use crate::primary_key::keeps_handles;
 
-/// How the rows of `base` become those of the definition after an ALTER TABLE that rewrites them. The
-/// definition gets an id for the index that the conversion needs.
+/// The conversion of the rows of `base` by an ALTER TABLE that rewrites them. If the conversion needs an
+/// index, the new definition gets an id for it.
 pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Option<Conversion> {
     let rewrite = altered.rewrite?;
     let after = &mut altered.table;
-    // Partitions that have changed places with tables can have rows with the same hidden ids.
+    // Partitions that were exchanged with tables can have rows with the same hidden ids.
     let mixes = rewrite.closed && base.partitioning.is_some() && base.handle == Handle::Hidden;
     let handles = if keeps_handles(base, after) && !mixes {
         ShadowHandles::Same

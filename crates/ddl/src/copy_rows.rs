@@ -1,7 +1,7 @@
-//! Copies the rows of a page to the shadow table, as the new definition has them.
+//! Copies the rows of a page to the shadow table, converted to the new definition.
 //!
-//! Writers of the table keep the shadow table up to date by that time ([`schema::shadow`]). A page holds the
-//! locks of its rows, so nothing but the page writes their shadow rows.
+//! At that time, writers of the table already keep the shadow table up to date ([`schema::shadow`]). The page
+//! has locked its rows, so no other transaction writes their shadow rows.
 
 use std::collections::HashSet;
 
@@ -21,9 +21,9 @@ const WARNINGS_MAX: usize = 65_535;
 pub(crate) struct RowCopier<'a> {
     layout: ShadowLayout,
     ids: &'a IdAllocator,
-    /// Set if rows get ids in their order.
+    /// Set if rows get new ids in their order.
     next_id: Option<NextId>,
-    /// The same after the current page.
+    /// The next id after the current page.
     next_id_after: Option<NextId>,
     warnings: Vec<Warning>,
     page_warnings: Vec<Warning>,
@@ -38,11 +38,11 @@ struct NextId {
     keeps_zero: bool,
 }
 
-/// What a row of the table becomes.
+/// A row of the shadow table.
 struct CopiedRow {
     values: Vec<Value>,
     row: ShadowRow,
-    /// Where the handle of its shadow row is stored, and as what.
+    /// The key and value that store the handle of its shadow row.
     handle_entry: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> RowCopier<'a> {
         let next_id = next_id.map(|(next, column)| NextId {
             column,
             next,
-            // A new column has nothing to keep.
+            // A new column has no values to keep.
             keeps_zero: conversion.sql_mode.no_auto_value_on_zero
                 && base.columns.iter().any(|c| c.id == target.columns[column].id),
         });
@@ -105,7 +105,7 @@ impl<'a> RowCopier<'a> {
         }))
     }
 
-    /// Locks the keys that one row only can have, and fails if one belongs to another row.
+    /// Locks the keys that must be unique, and fails if one of them belongs to another row.
     fn check_unique(
         &self,
         txn: &mut Transaction,
@@ -136,7 +136,7 @@ impl<'a> RowCopier<'a> {
         Ok(())
     }
 
-    /// The same for the keys of the rows, where they are not those of the table's rows.
+    /// The same check for the keys of the rows, if they differ from those of the table's rows.
     fn check_row_keys(
         &self,
         txn: &mut Transaction,
@@ -161,7 +161,7 @@ impl<'a> RowCopier<'a> {
         Ok(())
     }
 
-    /// Whether a writer has made the shadow row that has this row's key for the same row.
+    /// Whether a writer has written the existing shadow row with this key for the same row.
     fn is_own(&self, txn: &Transaction, copied: &CopiedRow) -> Result<bool, PageError> {
         let Some((key, value)) = &copied.handle_entry else {
             return Ok(true);
@@ -179,7 +179,7 @@ impl PageWork for RowCopier<'_> {
         rows_before: u64,
     ) -> Result<(), PageError> {
         self.next_id_after = self.next_id;
-        // Those of a page that was not committed.
+        // Discards the warnings of a page that was not committed.
         self.layout.take_warnings();
         let rows = (rows_before + 1..).zip(page);
         let rows = rows

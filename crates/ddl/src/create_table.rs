@@ -91,7 +91,7 @@ fn create(
         foreign_key::touch_relatives(change, &relatives)?;
         Ok(Outcome::Done((warnings, true)))
     };
-    // Where there is nothing to create, there is nothing to wait for either.
+    // If there is nothing to create, there is nothing to wait for.
     let relatives = |schema: &Schema| {
         let is_there = if_not_exists
             && schema
@@ -107,7 +107,7 @@ fn create(
             break changer.change_tables(statement, &relatives, &mut create)?;
         }
         let created = changer.publish_for(statement, |change| {
-            // Since then, a table may have been created that this one has keys in common with.
+            // Meanwhile, a table may have been created that shares a foreign key with this one.
             match relatives(&change.schema)?.is_empty() {
                 true => Ok(create(change)?.map(Some)),
                 false => Ok(Outcome::Nothing(None)),

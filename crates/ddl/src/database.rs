@@ -45,7 +45,7 @@ pub(crate) fn create_database(
     })
 }
 
-/// Changes the default for new tables; existing ones stay as they are.
+/// Changes the default for new tables. Existing tables do not change.
 pub(crate) fn alter_database(
     changer: &SchemaChanger,
     name: &str,

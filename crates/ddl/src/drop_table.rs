@@ -11,7 +11,7 @@ use crate::changer::SchemaChanger;
 use crate::context::{Statement, changeable_table, check_not_system, no_such_table, unknown_tables};
 use crate::{foreign_key, split};
 
-/// Drops all of the tables. If one does not exist, and the statement has no IF EXISTS, drops none.
+/// Drops all of the tables, or none if one does not exist and the statement has no IF EXISTS.
 pub(crate) fn drop_tables(
     changer: &SchemaChanger,
     names: &[TableName],
@@ -27,7 +27,7 @@ pub(crate) fn drop_tables(
             ));
         }
     }
-    // A view's name is that of no table here.
+    // The name of a view does not count as that of a table.
     let tables = |schema: &Schema| {
         let found = names.iter().filter_map(|name| base_table(schema, name));
         Ok(found.map(|table| table.id).collect())
@@ -59,8 +59,8 @@ fn base_table<'s>(schema: &'s Schema, name: &TableName) -> Option<&'s Arc<Table>
         .filter(|table| table.view.is_none())
 }
 
-/// Replaces a table by an empty one with the same definition and a new id. Ids start from 1, whatever CREATE
-/// TABLE said.
+/// Replaces a table by an empty one with the same definition and a new id. Ids start from 1, even if CREATE
+/// TABLE set another start.
 pub(crate) fn truncate_table(
     changer: &SchemaChanger,
     name: &TableName,

@@ -1,4 +1,4 @@
-//! The last step of a schema change: its result is published, or the table is as it was before.
+//! The last step of a schema change: publishes its result, or restores the previous definition.
 
 use cluster::lease::lease_is_over;
 use kv::KeyRange;
@@ -13,11 +13,11 @@ use crate::foreign_key;
 use crate::job::{Job, Progress, TableChange, check_not_cancelled, no_such_job};
 use crate::new_name::rename_within;
 
-/// The job as it is now, locked until the end of this transaction, for the node that works on it; `None`
+/// The job's present record, locked until the end of this transaction, for the node that works on it. `None`
 /// after it has ended.
 ///
 /// # Errors
-/// 8027 when another node has taken it over.
+/// 8027 if another node has taken it over.
 pub(crate) fn own(change: &mut Change<'_>, job: &Job) -> Result<Option<Job>> {
     match Job::lock(&mut change.meta, job.id)? {
         Some(stored) if stored.owner != job.owner => Err(lease_is_over()),
@@ -46,7 +46,7 @@ pub(crate) fn end(change: &mut Change<'_>, job: &Job) -> Result<()> {
     job.delete(&mut change.meta)
 }
 
-/// Ends a job with the table as it was before.
+/// Ends a job, and restores the table's previous definition.
 pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<()>> {
     let Some(job) = own(change, job)? else {
         return Ok(Outcome::Nothing(()));
@@ -61,29 +61,29 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
         let is_published = before.indexes.iter().any(is_new);
         let mut table = in_state(&before, made, None).unwrap_or_else(|| Table::clone(&before));
         schema::indexes::normalize(&mut table)?;
-        // Without a change a node that uses the table must not have to follow. Ids that are reserved for what was
-        // never published need not be kept.
+        // If nothing changed, nodes that use the table need not follow. Ids that were reserved for
+        // unpublished parts need not be kept.
         let ids_before = Table {
             max_index_id: before.max_index_id,
             ..table.clone()
         };
         if ids_before != *before {
-            // The parents of keys that are not obeyed any more.
+            // The parents of keys that are no longer in force.
             foreign_key::touch_parents(change, &before, &made.new_keys)?;
             change.put_table(table)?;
         }
         if is_published || !made.online {
             change.discard(ranges(before.ranges_of_indexes(&made.new_indexes)))?;
         }
-        // What has been copied to new places belongs to no table.
+        // Rows that were copied to new places do not belong to any table.
         change.discard(ranges(made.target.data_ranges_outside(&before)))?;
         discard_handles(change, made)?;
     }
     Ok(Outcome::Done(()))
 }
 
-/// Publishes the result of an ALTER TABLE that held its table's exclusive lock, and ends its job if it has
-/// one. `counter`: the next AUTO_INCREMENT value, if that changes.
+/// Publishes the result of an ALTER TABLE that holds its table's exclusive lock, and ends its job if it has
+/// one. `counter`: the next AUTO_INCREMENT value, if it changes.
 pub(crate) fn end_with_altered(
     change: &mut Change<'_>,
     job: Option<&Job>,
@@ -114,7 +114,7 @@ pub(crate) fn end_with_altered(
     Ok(Outcome::Done(()))
 }
 
-/// Nothing needs the handles any more that rewritten rows had before.
+/// Discards the handles that rewritten rows had before, which are no longer needed.
 fn discard_handles(change: &mut Change<'_>, made: &TableChange) -> Result<()> {
     let prefix = made
         .conversion
@@ -124,7 +124,7 @@ fn discard_handles(change: &mut Change<'_>, made: &TableChange) -> Result<()> {
 }
 
 /// Publishes the definition after a change. `restarts`: older snapshots cannot be read with it, because they
-/// do not have the entries of a new index, or have values of another type.
+/// have no entries of a new index, or values of another type.
 pub(crate) fn put_target(
     change: &mut Change<'_>,
     target: &Table,

@@ -1,4 +1,4 @@
-//! The entry of every definition statement.
+//! The entry point of all definition statements.
 
 use cluster::meta::{keys, read_counter};
 use cluster::wait::{Deadline, WaitLimit};
@@ -24,7 +24,7 @@ impl SchemaChanger {
     /// metadata locks.
     ///
     /// # Errors
-    /// MySQL's; 1235 for what is not supported; 1205 when a transaction uses a table for too long.
+    /// MySQL's; 1235 for what is not supported; 1205 if a transaction uses a table for too long.
     pub fn execute(&self, ddl: &Ddl, ctx: &DdlContext) -> Result<Executed> {
         self.carry_out(ddl, ctx, |statement| match ddl {
             Ddl::AlterTable { name, changes, way } => alter_table(self, name, changes, *way, statement),
@@ -35,7 +35,7 @@ impl SchemaChanger {
         })
     }
 
-    /// [`SchemaChanger::execute`] of CREATE TABLE ... LIKE, where the source is a temporary table.
+    /// [`SchemaChanger::execute`] for CREATE TABLE ... LIKE with a temporary table as the source.
     ///
     /// # Errors
     /// Those of CREATE TABLE ... LIKE.
@@ -65,7 +65,7 @@ impl SchemaChanger {
         self.cluster().follow()?;
         let executed = body(&statement)?;
         if !self.cluster().is_shared() {
-            // What has been dropped is destroyed when its statement ends, unless a snapshot still reads it.
+            // Dropped data is destroyed at the end of the statement, unless a snapshot still reads it.
             self.collect_garbage();
         }
         self.wait_for_all_nodes(&ctx.limit());
@@ -116,8 +116,8 @@ impl SchemaChanger {
         }
     }
 
-    /// The statement is visible on all nodes before it is acknowledged, unless a transaction on a node takes
-    /// too long.
+    /// Waits until the change is visible on all nodes, so that the reply comes after it, unless a transaction
+    /// on a node takes too long.
     pub(crate) fn wait_for_all_nodes(&self, limit: &WaitLimit) {
         let cluster = self.cluster();
         if !cluster.is_shared() {

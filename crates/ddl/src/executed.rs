@@ -1,12 +1,12 @@
-//! What a definition statement reports.
+//! The result of a definition statement.
 
 use types::Warning;
 
-/// What a definition statement reports.
+/// See the module.
 #[derive(Debug, Default)]
 pub struct Executed {
     pub warnings: Vec<Warning>,
-    /// How many rows ALTER TABLE has copied, where MySQL reports that.
+    /// How many rows ALTER TABLE has copied, if MySQL reports that.
     pub rows: u64,
 }
 

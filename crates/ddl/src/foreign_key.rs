@@ -1,9 +1,9 @@
-//! What foreign keys mean for definition statements.
+//! Foreign keys in definition statements.
 //!
 //! A key changes what statements on two tables must do. So a statement that adds a key, or makes one
 //! effective, excludes other statements from both tables while it is published, and gives both a new
-//! revision: a plan that was made before is made again. A plan that acts on a table's children locks them, so
-//! nothing more is needed where a key ends.
+//! revision, so that older plans are made again. A plan that changes a table's children locks them, so
+//! nothing more is needed when a key is dropped.
 
 use schema::definition::{NewForeignKey, TableName};
 use schema::foreign_key::{
@@ -23,8 +23,8 @@ const ER_FK_COLUMN_CANNOT_DROP_CHILD: u16 = 1829;
 const ER_FK_CANNOT_DROP_PARENT: u16 = 3730;
 const ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN: u16 = 3823;
 
-/// The existing tables that a new table of this name has keys in common with: its parents, and the children
-/// that were created before it.
+/// The existing tables that share a foreign key with a new table of this name: its parents, and children that
+/// were created before it.
 pub(crate) fn relatives(schema: &Schema, name: &TableName, keys: &[NewForeignKey]) -> Vec<i64> {
     let parents = keys.iter().filter_map(|key| id_of(schema, &key.parent));
     let children = children_of(schema, name).into_iter().map(|r| r.child.id);
@@ -57,7 +57,7 @@ fn name_of(table: &Table) -> TableName {
     }
 }
 
-/// Checks the keys of a table that is about to be stored, and those of the children that wait for it.
+/// Checks the keys of a table before it is stored, and those of children that were created before it.
 ///
 /// # Errors
 /// 1826, 1824, 3734, 3780, 1822.
@@ -96,8 +96,8 @@ fn check_constraints(table: &Table, key: &ForeignKey) -> Result<()> {
 }
 
 /// # Errors
-/// 1215 if an action of the key changes or removes a row by a column that a STORED column is computed
-/// from, as in MySQL.
+/// As in MySQL, 1215 if an action of the key changes or removes rows by a column from which a STORED column
+/// is computed.
 fn check_bases(table: &Table, key: &ForeignKey) -> Result<()> {
     let acts =
         |action: ReferenceAction| matches!(action, ReferenceAction::Cascade | ReferenceAction::SetNull);
@@ -117,7 +117,7 @@ fn check_bases(table: &Table, key: &ForeignKey) -> Result<()> {
     }
 }
 
-/// The keys of children that refer to a table with a new name.
+/// Checks the keys of existing children that refer to a table with a new name.
 fn check_waiting(schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()> {
     for reference in children_of(schema, &name_of(table)) {
         if let Some(key) = reference.key().filter(|_| reference.child.id != table.id) {
@@ -143,7 +143,7 @@ fn check_key(schema: &Schema, table: &Table, key: &ForeignKey, ctx: &DdlContext)
     }
 }
 
-/// Gives the tables that share keys with a new table a new revision.
+/// Gives a new revision to the tables that share keys with a new table.
 pub(crate) fn touch_relatives(change: &mut Change<'_>, ids: &[i64]) -> Result<()> {
     for &id in ids {
         if let Some(table) = change.schema.table_by_id(id) {
@@ -154,8 +154,8 @@ pub(crate) fn touch_relatives(change: &mut Change<'_>, ids: &[i64]) -> Result<()
     Ok(())
 }
 
-/// Gives the parents of some keys of a table a new revision: their plans must obey the keys from now on, or
-/// no longer.
+/// Gives a new revision to the parents of some keys of a table, because their plans must obey the keys from
+/// now on, or no longer.
 pub(crate) fn touch_parents(change: &mut Change<'_>, child: &Table, keys: &[String]) -> Result<()> {
     let keys = child.foreign_keys.iter().filter(|key| keys.contains(&key.name));
     let parents = keys.filter_map(|key| id_of(&change.schema, &key.parent));
@@ -164,7 +164,7 @@ pub(crate) fn touch_parents(change: &mut Change<'_>, child: &Table, keys: &[Stri
     touch_relatives(change, &parents)
 }
 
-/// Whether tables may be dropped together.
+/// Checks whether tables can be dropped together.
 ///
 /// # Errors
 /// 3730 if a table that stays refers to one of them.
@@ -208,8 +208,8 @@ pub(crate) fn check_truncate(schema: &Schema, table: &Table, ctx: &DdlContext) -
     }
 }
 
-/// The tables that a rename changes besides the renamed ones: their children, and those that wait for the new
-/// name.
+/// The tables that a rename changes besides the renamed ones: their children, and children that already refer
+/// to the new name.
 pub(crate) fn relatives_of_renamed<'a>(
     schema: &Schema,
     renames: impl Iterator<Item = (&'a Table, &'a TableName)>,
@@ -223,8 +223,8 @@ pub(crate) fn relatives_of_renamed<'a>(
     ids
 }
 
-/// Stores renamed tables, and the keys that refer to them, with their new names. The renamed tables are not
-/// in the schema at the moment.
+/// Stores renamed tables, and the keys that refer to them, with the new names. The caller has removed the
+/// renamed tables from the schema.
 pub(crate) fn rename(
     change: &mut Change<'_>,
     mut moved: Vec<(Table, TableName)>,
@@ -238,7 +238,7 @@ pub(crate) fn rename(
     for (table, to) in &mut moved {
         let from = name_of(table);
         rename_child(table, &from, to)?;
-        // One of the others may be its parent.
+        // Another renamed table may be its parent.
         for key in &mut table.foreign_keys {
             if let Some(new) = renamed(&key.parent).filter(|_| key.parent != *to) {
                 key.parent = new.clone();
@@ -247,7 +247,7 @@ pub(crate) fn rename(
         table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     }
     for (from, to) in &names {
-        // Also those that have waited for the name: their revision changes.
+        // Also children that already referred to the new name: their revision changes.
         for name in [from, to] {
             let children = children_of(&change.schema, name);
             let mut ids = sorted(children.iter().map(|r| r.child.id));
@@ -282,7 +282,7 @@ pub(crate) fn rename(
     Ok(())
 }
 
-/// The tables that an ALTER TABLE excludes other statements from, its own first.
+/// The tables from which an ALTER TABLE excludes other statements. Its own table is the first.
 pub(crate) fn altered_with(schema: &Schema, base: &Table, altered: &Altered) -> Vec<i64> {
     let parents = altered
         .new_keys
@@ -312,7 +312,7 @@ pub(crate) fn altered_with(schema: &Schema, base: &Table, altered: &Altered) -> 
     ids
 }
 
-/// Checks a definition after ALTER TABLE: its own keys, and those that refer to it.
+/// Checks the definition after an ALTER TABLE: its own keys, and those that refer to it.
 pub(crate) fn check_altered(
     schema: &Schema,
     base: &Table,
@@ -381,7 +381,7 @@ pub(crate) fn check_altered(
     Ok(())
 }
 
-/// A missing index of the parent is one that this statement drops.
+/// If an index of the parent is missing, this statement drops it.
 fn with_index(error: Error, base: &Table, altered: &Altered) -> Error {
     match error.code {
         1822 => index_needed(base, altered),
@@ -389,7 +389,7 @@ fn with_index(error: Error, base: &Table, altered: &Altered) -> Error {
     }
 }
 
-/// Whether the columns at these offsets of `after` had other types before.
+/// Whether the columns at these offsets of `after` had other types in `base`.
 fn has_changed(base: &Table, after: &Table, offsets: &[usize]) -> bool {
     offsets.iter().any(|&at| {
         let Some(new) = after.columns.get(at) else {
@@ -422,9 +422,9 @@ fn column_needed(column: &str, child: &Table, key: &ForeignKey) -> Error {
     )
 }
 
-/// Stores what an ALTER TABLE changes in other tables: children see new names of the table and of its
-/// columns, and the parents of new keys get a new revision. `table` is stored by the caller; its keys that
-/// refer to itself are renamed, too.
+/// Stores the changes of an ALTER TABLE in other tables: children refer to new names of the table and of its
+/// columns, and the parents of new keys get a new revision. The caller stores `table`, whose keys that refer
+/// to itself are changed here, too.
 pub(crate) fn put_relatives(change: &mut Change<'_>, before: &Table, table: &mut Table) -> Result<()> {
     let (from, to) = (name_of(before), name_of(table));
     if from != to {

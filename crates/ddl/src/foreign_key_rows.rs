@@ -1,5 +1,5 @@
-//! Whether the rows that a table has obey a foreign key: what ADD FOREIGN KEY must know before the key is
-//! published, while no other statement uses child and parent, and what ADMIN CHECK TABLE reports.
+//! Checks whether the existing rows of a table satisfy a foreign key. ADD FOREIGN KEY does so before it
+//! publishes the key, while no other statement uses child and parent; ADMIN CHECK TABLE reports violations.
 
 use functions::TimeZone;
 use kv::{KeyRange, Reader, Snapshot};
@@ -11,7 +11,7 @@ use types::{Error, Result, Value};
 const PAGE_ROWS: usize = 1024;
 
 /// # Errors
-/// 1452 if a row of the child has no row in the parent; those of the store.
+/// 1452 if a row of the child has no parent; those of the store.
 pub(crate) fn check_rows(
     snapshot: &Snapshot,
     schema: &Schema,

@@ -1,9 +1,9 @@
-//! Key ranges of dropped tables and indexes: a queue in the store, so that a crash leaves none behind for
-//! good.
+//! Key ranges of dropped tables and indexes. They are queued in the store, so that they are destroyed even
+//! after a crash.
 //!
-//! The transaction that drops something adds an entry, which is removed after its ranges are destroyed. They
-//! are destroyed as soon as all snapshots from before the drop have ended. A snapshot of the past that is
-//! opened later (`AS OF`) uses the current definitions, which name nothing that has been dropped.
+//! The transaction that drops something adds an entry. The ranges are destroyed as soon as all snapshots from
+//! before the drop have ended, and then the entry is removed. A snapshot of the past that is opened later
+//! (`AS OF`) uses the current definitions, which do not refer to dropped data.
 
 use cluster::Cluster;
 use cluster::meta::record::Record;
@@ -18,14 +18,15 @@ pub(crate) struct Garbage {
     pub id: i64,
     /// Snapshots at or below this timestamp may still read the ranges.
     pub dropped_ts: Timestamp,
-    /// Start and end of each.
+    /// The start and end of each range.
     pub ranges: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Record for Garbage {}
 
 impl Garbage {
-    /// Adds it to the queue. A statement that drops something frees space, so it must work on a full disk.
+    /// Adds an entry to the queue. This must also work on a full disk, because a statement that drops
+    /// something frees space.
     pub(crate) fn put(&self, meta: &mut Meta<'_>) -> Result<()> {
         meta.use_reserve();
         meta.put(keys::garbage(self.id), self)
@@ -44,11 +45,11 @@ impl Garbage {
     }
 }
 
-/// Destroys what no snapshot can read any more. Returns how many entries are done. Several callers at the
-/// same time do no harm. Of several nodes, the one that joined first does it.
+/// Destroys ranges that no snapshot can read any more. Returns how many entries were processed. Concurrent
+/// calls are safe. Of several nodes, the one that joined first does it.
 ///
 /// # Errors
-/// Those of the store; the rest is tried again by the next call.
+/// Those of the store. The next call tries the remaining entries again.
 pub(crate) fn collect(cluster: &Cluster) -> Result<usize> {
     let store = cluster.store();
     let queue: Vec<Garbage> = read_all(&store.latest(), &keys::garbage_queue(), "garbage queue")?;

@@ -1,4 +1,5 @@
-//! ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS: definition statements that run, and the last that are done.
+//! ADMIN SHOW DDL JOBS and ADMIN CANCEL DDL JOBS: definition statements that run, and those that finished
+//! last.
 
 use cluster::Cluster;
 use cluster::meta::{Meta, keys, read_all};
@@ -9,7 +10,7 @@ use types::Result;
 use crate::about::PastJob;
 use crate::job::{Job, Progress, no_such_job};
 
-/// A row of ADMIN SHOW DDL JOBS. Times in microseconds since 1970.
+/// A row of ADMIN SHOW DDL JOBS. Times are in microseconds since 1970.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DdlJob {
     pub id: i64,
@@ -69,8 +70,7 @@ impl DdlJob {
     }
 }
 
-/// The definition statements of all nodes that run, and at most `past` of those that are done; the newest
-/// first.
+/// The running definition statements of all nodes, and at most `past` finished ones, the newest first.
 ///
 /// # Errors
 /// Those of the store.
@@ -94,7 +94,7 @@ pub(crate) fn list(cluster: &Cluster, past: usize) -> Result<Vec<DdlJob>> {
 /// Cancels one job: the node that works on it stops and undoes it.
 ///
 /// # Errors
-/// 8224 when there is no such job, or it is done; those of the store.
+/// 8224 if there is no such job, or it has finished; those of the store.
 pub(crate) fn cancel(store: &Store, id: i64) -> Result<()> {
     let mut txn = Meta::begin(store)?;
     let mut meta = Meta::new(&mut txn);

@@ -1,9 +1,9 @@
-//! Schema changes that take more than one transaction, as the store has them.
+//! The stored records of schema changes that take more than one transaction.
 //!
-//! A job is stored with the first step of the change and deleted with the last. A job that no process works
-//! on is finished (an index that was being built while statements ran: the backfill continues where it
-//! stopped) or undone (a change that held the exclusive lock of its table, or that has failed or been
-//! cancelled). See [`crate::local`] and [`crate::shared`].
+//! A job is stored by the first step of the change and deleted by the last. A job that no process works on is
+//! finished or undone. An index that was being built while other statements ran is finished: the backfill
+//! continues where it stopped. A change that held the exclusive lock of its table, that has failed or that
+//! was cancelled is undone. See [`crate::local`] and [`crate::shared`].
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use types::{Error, Result, errno};
 use crate::about::About;
 use crate::altered::Altered;
 
-/// How long undoing or resuming a job waits for transactions before other jobs have their turn.
+/// How long undoing or resuming a job waits for transactions before other jobs get their turn.
 pub(crate) const RESUME_WAIT: Duration = Duration::from_secs(10);
 
 const ER_CANCELLED_DDL_JOB: u16 = 8214;
@@ -33,7 +33,7 @@ pub(crate) struct Job {
     pub id: i64,
     #[serde(default)]
     pub about: About,
-    /// The id of the node that works on it; 0 where one process has the store to itself.
+    /// The id of the node that works on it; 0 if the store is not shared.
     #[serde(default)]
     pub owner: i64,
     /// Whether it must stop and be undone.
@@ -42,13 +42,13 @@ pub(crate) struct Job {
     /// Tables that no other job may change meanwhile.
     #[serde(default)]
     pub tables: Vec<i64>,
-    /// Those of them that no transaction may use now, on any node.
+    /// The tables that at present no transaction on any node may use.
     #[serde(default)]
     pub frozen: Vec<i64>,
-    /// Key ranges that it fills before its last step. They are destroyed if that does not come.
+    /// Key ranges that it fills before its last step. They are destroyed if the job is undone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fills: Vec<(Vec<u8>, Vec<u8>)>,
-    /// How it changes a table; `None` if the job has one step only.
+    /// How it changes a table; `None` if the job has only one step.
     #[serde(flatten, default)]
     pub change: Option<TableChange>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TableChange {
     pub table: i64,
-    /// The definition afterwards, except for a new name.
+    /// The definition after the change, except for a new name.
     pub target: Table,
     pub rename: Option<TableName>,
     /// Ids of the indexes of `target` that are being built, and of the indexes that the job removes.
@@ -65,7 +65,7 @@ pub(crate) struct TableChange {
     pub dropped_indexes: Vec<i64>,
     /// Whether other statements use the table meanwhile and maintain the new indexes.
     pub online: bool,
-    /// The state in which the new indexes are published; `None`: they are not.
+    /// The state in which the new indexes are published; `None` if they are not published.
     #[serde(default)]
     pub state: Option<SchemaState>,
     /// Set if the rows are rewritten: `target` then has the id of the shadow table.
@@ -76,12 +76,12 @@ pub(crate) struct TableChange {
     pub new_checks: Vec<String>,
     #[serde(default)]
     pub new_keys: Vec<String>,
-    /// Rows need not obey the new foreign keys.
+    /// Existing rows are not checked for the new foreign keys.
     #[serde(default)]
     pub keys_unchecked: bool,
 }
 
-/// How far a job's backfill has come.
+/// The progress of a job's backfill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Progress {
     /// The last row key that has been processed; empty before the first.
@@ -101,8 +101,8 @@ impl Progress {
 }
 
 impl TableChange {
-    /// Whether existing rows are checked while writers obey new constraints. Rows that are rewritten are
-    /// checked then.
+    /// Whether existing rows are checked while writers already obey new constraints. Rows that are rewritten
+    /// are checked during the rewrite instead.
     pub(crate) fn validates(&self) -> bool {
         self.conversion.is_none() && !(self.new_checks.is_empty() && self.new_keys.is_empty())
     }
@@ -126,7 +126,7 @@ impl TableChange {
 
 impl Record for Job {
     fn format(&self) -> u32 {
-        // A reader of format 1 would end the job and leave what has been filled.
+        // A reader of format 1 would end the job and not destroy the filled ranges.
         match self.fills.is_empty() {
             true => self.change.as_ref().map_or(1, |made| made.target.format()),
             false => 2,
@@ -135,7 +135,7 @@ impl Record for Job {
 }
 
 impl Job {
-    /// A job as it is now, locked until the end of the transaction; `None` after it has ended.
+    /// The present record of a job, locked until the end of the transaction; `None` after the job has ended.
     pub(crate) fn lock(meta: &mut Meta<'_>, id: i64) -> Result<Option<Self>> {
         meta.lock_value(&keys::job(id), "job")
     }
@@ -158,7 +158,7 @@ impl Job {
         meta.delete(keys::job_progress(self.id))
     }
 
-    /// A job of a statement, without tables yet.
+    /// A job for a statement, without tables yet.
     pub(crate) fn of(about: &About) -> Self {
         Self {
             about: about.clone(),
@@ -166,7 +166,7 @@ impl Job {
         }
     }
 
-    /// The same job under a new id, under which it has its rewritten rows, too, unless they have partitions.
+    /// The job with a new id. Rewritten rows are stored under this id, too, unless they have partitions.
     pub(crate) fn with_id(mut self, meta: &mut Meta<'_>) -> Result<Self> {
         self.id = meta.next_id()?;
         if let Some(made) = &mut self.change
@@ -181,20 +181,20 @@ impl Job {
     /// The tables that it changes.
     pub(crate) fn tables(&self) -> Vec<i64> {
         match &self.change {
-            // The job was stored by a release without nodes.
+            // The job was stored by a release that did not support several nodes.
             Some(change) if self.tables.is_empty() => vec![change.table],
             _ => self.tables.clone(),
         }
     }
 
-    /// Whether a job that no process works on is continued; otherwise it is undone.
+    /// Whether a job that no process works on is continued. Otherwise it is undone.
     pub(crate) fn can_go_on(&self) -> bool {
         !self.cancelled && self.change.as_ref().is_some_and(|change| change.online)
     }
 }
 
 /// # Errors
-/// 8214 once it is cancelled.
+/// 8214 if it is cancelled.
 pub(crate) fn check_not_cancelled(job: &Job) -> Result<()> {
     if job.cancelled {
         return Err(Error::new(ER_CANCELLED_DDL_JOB, "Cancelled DDL job"));
@@ -206,8 +206,8 @@ pub(crate) fn no_such_job(id: i64) -> Error {
     Error::new(ER_DDL_JOB_NOT_FOUND, format!("DDL Job:{id} not found"))
 }
 
-/// Errors that a repetition of a backfill cannot avoid: MySQL's own, which rows and definitions cause, but not
-/// those of waits, crashes and full disks.
+/// Whether repeating a backfill would give the error again: MySQL's own errors, which are caused by rows and
+/// definitions, but not those of waits, crashes and full disks.
 pub(crate) fn is_final(code: u16) -> bool {
     let may_pass = matches!(
         code,

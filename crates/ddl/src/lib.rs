@@ -10,14 +10,13 @@
 //! ADD INDEX goes through the states of F1's protocol ("Online, Asynchronous Schema Change in F1", VLDB
 //! 2013). The index is published as write-only, so that every writer maintains it. Entries for existing rows
 //! are sorted into files, or written by `backfill` in small transactions, while other statements run. Then
-//! the index is published as public. One process needs no delete-only state, since all its writers know the index when the first
-//! entry is written; several nodes do (`shared`). A writer removes an entry of a unique index that is not
-//! public yet only if the entry belongs to the row that it deletes: that row may have no entry yet, and
-//! another row may have one with the same key. A [`job`](job::Job) in the store lets a restart finish or undo
-//! the rest.
+//! the index is published as public. A single process needs no delete-only state, because all its writers
+//! know the index when the first entry is written. Several nodes need it (`shared`). While a unique index is
+//! not public, a writer removes an entry only if it belongs to the row that is deleted: that row may have no
+//! entry yet, while another row has one with the same key. After a crash, the [`job`](job::Job) in the store
+//! is finished or undone.
 //!
-//! Where several processes share the store, all of them must close a table: schema versions do that
-//! (`shared`).
+//! If several processes share the store, all of them must close a table. Schema versions do that (`shared`).
 //!
 //! # Where to find what
 //!
@@ -27,17 +26,17 @@
 //! - `publish`, `change`: a change of definitions becomes stored and visible in one transaction.
 //! - `job`, `end`, `about`, `history`: schema changes of more than one transaction, and ADMIN SHOW DDL JOBS.
 //! - `backfill` works on all rows: `fill_indexes`, `copy_rows`. `sorted` builds indexes where the store takes
-//!   sorted files. `rewrite` says when rows are rewritten, `conversion` how, `primary_key` what that has to do
-//!   with their keys.
-//! - `local` runs a schema change where one process has the store to itself, `shared` among nodes; both use
-//!   `backfill` and `rows`.
-//! - `alter_plan` computes the definition after an ALTER TABLE (`altered`), `modify` says which column changes keep
-//!   stored values as they are, `between` has the definitions while the change runs, `way` decides about
-//!   ALGORITHM and LOCK.
+//!   sorted files. `rewrite` has the reasons for rewriting rows, `conversion` how it is done, `primary_key`
+//!   when their keys change.
+//! - `local` runs a schema change in a store that is not shared, `shared` among nodes. Both use `backfill`
+//!   and `rows`.
+//! - `alter_plan` computes the definition after an ALTER TABLE (`altered`), `modify` tells which column
+//!   changes keep stored values, `between` has the definitions while the change runs, `way` checks ALGORITHM
+//!   and LOCK.
 //! - `temporary`: definitions of temporary tables, which are not stored.
-//! - `foreign_key`: what keys between tables mean for all of these; `foreign_key_rows` checks existing rows.
-//! - [`check`]: ADMIN CHECK TABLE. [`split`]: where a table's regions begin. `garbage`: key ranges of what
-//!   was dropped.
+//! - `foreign_key`: foreign keys in all of these; `foreign_key_rows` checks existing rows.
+//! - [`check`]: ADMIN CHECK TABLE. [`split`]: where a table's regions begin. `garbage`: key ranges of dropped
+//!   data.
 //!
 //! Not here: names, limits and the layout of a table (`schema`), schema versions and leases (`cluster`),
 //! parsing (`planner`).

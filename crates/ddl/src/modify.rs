@@ -1,6 +1,6 @@
-//! MODIFY and CHANGE COLUMN: which of them leave all stored values and index entries unchanged.
+//! MODIFY and CHANGE COLUMN: which changes leave all stored values and index entries unchanged.
 //!
-//! Those change only metadata and are done at once. The others rewrite the table ([`crate::rewrite`]).
+//! These only change metadata, and are done at once. The others rewrite the table ([`crate::rewrite`]).
 
 use schema::model::{Column, Table};
 use schema::sharded_id;
@@ -8,8 +8,8 @@ use types::{Charset, Error, Result, SqlMode, SqlType, TypeKind};
 
 use crate::rewrite::Rewrite;
 
-/// Why the rows must be rewritten if `old` becomes `new`; `None` if stored values stay as they are.
-/// `indexed`: whether an index or the primary key has the column.
+/// Why the rows must be rewritten if `old` becomes `new`; `None` if stored values do not change. `indexed`:
+/// whether an index or the primary key has the column.
 pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMode) -> Option<Rewrite> {
     if !type_is_compatible(old, new, indexed) {
         return Some(Rewrite::TYPE);
@@ -28,7 +28,7 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMo
     }
 }
 
-/// The same for MODIFY and CHANGE of what a column is generated from. `regenerates`: it has another expression now.
+/// The same for generated columns. `regenerates`: the column has a new expression.
 ///
 /// # Errors
 /// 3106 for a change between a virtual column and one that is stored.
@@ -43,8 +43,8 @@ pub(crate) fn regenerated(old: &Column, new: &Column, regenerates: bool) -> Resu
     Ok(recomputes.then_some(Rewrite::COMPUTED))
 }
 
-/// MODIFY and CHANGE can only give AUTO_RANDOM more shards, and make AUTO_RANDOM of an AUTO_INCREMENT primary
-/// key. The counter continues, so that no id is allocated twice.
+/// MODIFY and CHANGE can only give AUTO_RANDOM more shards, or turn an AUTO_INCREMENT primary key into
+/// AUTO_RANDOM. The counter continues, so that no id is allocated twice.
 ///
 /// # Errors
 /// 8216, with TiDB's texts.
@@ -76,7 +76,7 @@ fn leads_primary_key(table: &Table, column: usize) -> bool {
         .is_some_and(|part| part.column == column)
 }
 
-/// Whether stored values, keys among them, stay as they are.
+/// Whether stored values, including keys, do not change.
 pub(crate) fn keeps_values(old: &Column, new: &Column) -> bool {
     type_is_compatible(old, new, true) && old.generated == new.generated
 }
@@ -89,7 +89,7 @@ fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
     if from.unsigned != to.unsigned || !text_stays {
         return false;
     }
-    // Index entries are sort keys, but those of ENUM and SET.
+    // Index entries are sort keys, except for ENUM and SET.
     if indexed && from.collation != to.collation && !from.has_members() {
         return false;
     }
@@ -100,7 +100,7 @@ fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
         return from <= to;
     }
     match (from.kind, to.kind) {
-        // A value is the number of its member: more members may follow.
+        // A value is the number of its member, so members can be added at the end.
         (TypeKind::Enum(from), TypeKind::Enum(to)) | (TypeKind::Set(from), TypeKind::Set(to)) => {
             to.texts().starts_with(from.texts())
         }
@@ -115,12 +115,12 @@ fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
     }
 }
 
-/// Whether expressions over a column have the same values after it got a wider type.
+/// Whether expressions over a column keep their values if the column gets a wider type.
 pub(crate) fn computes_the_same(from: &SqlType, to: &SqlType) -> bool {
     let shown_alike = from.unsigned == to.unsigned && from.collation == to.collation;
     let integers = integer_rank(from.kind).is_some() && integer_rank(to.kind).is_some();
     let texts = from.kind == TypeKind::VarChar && to.kind == TypeKind::VarChar;
-    // ZEROFILL pads what is shown to the type's width.
+    // ZEROFILL pads the displayed text to the type's width.
     shown_alike && !from.zerofill && !to.zerofill && (integers || texts)
 }
 

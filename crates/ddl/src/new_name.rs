@@ -8,7 +8,7 @@ use types::Result;
 use crate::change::Change;
 use crate::context::{DdlContext, check_not_system, table_exists, unknown_database};
 
-/// Whether a table may have the name, if the name is free.
+/// Checks whether a table may have the name, if it is free.
 pub(crate) fn check_target(schema: &Schema, to: &TableName, ctx: &DdlContext) -> Result<()> {
     check_not_system(schema, &to.database, ctx)?;
     if schema.database(&to.database).is_none() {
@@ -34,7 +34,7 @@ pub(crate) fn rename_within(change: &mut Change<'_>, table: &mut Table, to: &Tab
     Ok(())
 }
 
-/// Whether a table may have the name and no table has it.
+/// Checks that a table may have the name, and that it is free.
 pub(crate) fn check_free(schema: &Schema, to: &TableName, ctx: &DdlContext) -> Result<()> {
     check_target(schema, to, ctx)?;
     if schema.table(&to.database, &to.name).is_some() {

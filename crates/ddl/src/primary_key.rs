@@ -1,7 +1,7 @@
-//! ADD, DROP and CHANGE of the primary key, by which rows are stored.
+//! Adds, drops and changes the primary key, under which rows are stored.
 //!
-//! While an ALTER TABLE is planned, the primary key is an index like all others, also if it is an integer that
-//! is the row's key and has no index.
+//! While an ALTER TABLE is planned, the primary key is an index like all others. This includes an integer
+//! primary key, which is the row's key and has no index.
 
 use schema::model::{Handle, IndexPart, Table};
 use types::{Error, Result, TypeKind};
@@ -44,7 +44,7 @@ pub(crate) fn choose_handle(table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Whether the keys of rows can hold the column's values. They hold signed integers.
+/// Whether the column's values can be keys of rows, which are signed integers.
 fn is_handle(table: &Table, column: usize) -> bool {
     table.columns.get(column).is_some_and(|column| {
         let ty = &column.ty;
@@ -54,7 +54,7 @@ fn is_handle(table: &Table, column: usize) -> bool {
     })
 }
 
-/// Why the rows must be rewritten, if their keys change.
+/// The reason to rewrite the rows, if their keys change.
 pub(crate) fn moves_rows(before: &Table, after: &Table) -> Option<Rewrite> {
     if keeps_handles(before, after) {
         return None;

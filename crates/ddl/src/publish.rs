@@ -1,8 +1,8 @@
-//! Publishing: a change of definitions becomes stored and visible, in one transaction, as the next schema
-//! version.
+//! Publishes a change of definitions: stores it in one transaction as the next schema version, and makes it
+//! visible.
 //!
-//! The transaction locks the stored version first, so that the changes of all nodes are in sequence. A node
-//! that uses an older version bases its change on the stored definitions, as soon as all nodes use them.
+//! The transaction locks the stored version first, so that the changes of all nodes are serialised. A node
+//! with an older version bases its change on the stored definitions, as soon as all nodes use them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use types::{Error, Result, errno};
 use crate::about::About;
 use crate::change::{Change, Outcome, StoredChange};
 
-/// How long a version that others wait for may take to reach all nodes.
+/// How long it may take until all nodes use a version for which statements wait.
 pub(crate) const ROUND: Duration = Duration::from_secs(3);
 
 /// Which nodes must use the previous version before the next is published.
@@ -26,13 +26,13 @@ pub(crate) const ROUND: Duration = Duration::from_secs(3);
 pub(crate) enum Requires {
     /// All live nodes: the change is safe between neighbouring versions.
     AllNodes,
-    /// None: the change takes back what a version did. Nodes that have not followed that version need not.
+    /// None: the change takes back a version. Nodes that have not followed that version need not follow it.
     NoNode,
 }
 
 pub(crate) struct Publisher {
     pub(crate) cluster: Arc<Cluster>,
-    /// One change at a time, where one process has the store to itself.
+    /// One change at a time, in a store that is not shared.
     publishing: Mutex<()>,
 }
 
@@ -48,8 +48,8 @@ impl Publisher {
     /// statement that this change completes, for the history.
     ///
     /// # Errors
-    /// What `make` fails with. Where several processes share the store also 1205 when the others do not
-    /// follow in time, and 1317.
+    /// Those of `make`. If several processes share the store, also 1205 if the others do not follow in time,
+    /// and 1317.
     pub(crate) fn publish<T>(
         &self,
         limit: &WaitLimit,
@@ -107,10 +107,10 @@ impl Publisher {
         ))
     }
 
-    /// Makes a stored change visible. A node among others does so by following, as the others do.
+    /// Makes a stored change visible. If nodes share the store, this node follows like the others.
     fn install(&self, change: StoredChange) {
         if self.cluster.is_shared() {
-            // The change is made. If the store does not answer now, the next look installs it.
+            // The change is stored. If the store does not respond now, the node follows at the next check.
             if let Err(error) = self.cluster.follow() {
                 tracing::warn!(%error, "a change of definitions is not seen here yet");
             }

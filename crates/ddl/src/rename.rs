@@ -39,7 +39,7 @@ pub(crate) fn rename_tables(
     })
 }
 
-/// The tables that get another name, each with its final name.
+/// The tables that are renamed, each with its final name.
 ///
 /// # Errors
 /// Those of a rename that is not possible.

@@ -1,15 +1,15 @@
-//! Why an ALTER TABLE rewrites the rows of its table, and what MySQL says about that.
+//! The reasons why an ALTER TABLE rewrites the rows of its table, with MySQL's texts.
 //!
-//! The rewritten rows are those of a *shadow table* ([`schema::shadow`]) until all of them are there. How a
-//! row is rewritten: [`crate::conversion`].
+//! The rewritten rows belong to a *shadow table* ([`schema::shadow`]) until all rows are rewritten.
+//! [`crate::conversion`] tells how a row is rewritten.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rewrite {
-    /// MySQL does it with ALGORITHM=COPY, refuses ALGORITHM=INPLACE, and reports the number of rows.
+    /// MySQL uses ALGORITHM=COPY, refuses ALGORITHM=INPLACE, and reports the number of rows.
     pub copies: bool,
-    /// The reason that it gives with error 1846; otherwise it gives 1845.
+    /// The reason that MySQL gives with error 1846; `None` if the error is 1845.
     pub reason: Option<&'static str>,
-    /// No other statement can use the table meanwhile: rows get ids in their order.
+    /// No other statement can use the table meanwhile, because rows get ids in their order.
     pub closed: bool,
 }
 
@@ -44,7 +44,7 @@ impl Rewrite {
         reason: Some("Adding an auto-increment column requires a lock"),
         closed: true,
     };
-    /// What MySQL does INPLACE.
+    /// A rewrite that MySQL does INPLACE.
     pub(crate) const IN_PLACE: Self = Self {
         copies: false,
         reason: None,
@@ -52,7 +52,7 @@ impl Rewrite {
     };
 }
 
-/// Adds a reason to those that a statement has already.
+/// Adds a reason to those of a statement.
 pub(crate) fn rewrites(all: &mut Option<Rewrite>, why: Rewrite) {
     *all = Some(match *all {
         None => why,

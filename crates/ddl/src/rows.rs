@@ -1,4 +1,4 @@
-//! What an ALTER TABLE must know about the existing rows. It holds the table's exclusive lock meanwhile.
+//! Checks of existing rows for an ALTER TABLE, which holds the table's exclusive lock meanwhile.
 
 use std::ops::ControlFlow;
 
@@ -16,7 +16,7 @@ use crate::context::DdlContext;
 use crate::foreign_key_rows::check_rows as check_foreign_key;
 use crate::job::TableChange;
 
-/// Makes the checks that an ALTER TABLE asks for.
+/// Makes the checks that an ALTER TABLE requires.
 pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<()> {
     let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
@@ -33,7 +33,7 @@ pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &
     check_keys(&snapshot, cluster, &altered.table, altered, ctx)
 }
 
-/// What is checked when all rows are rewritten.
+/// The checks if all rows are rewritten.
 pub(crate) fn inspect_rewritten(
     cluster: &Cluster,
     target: &Table,
@@ -44,7 +44,7 @@ pub(crate) fn inspect_rewritten(
     check_keys(&snapshot, cluster, target, altered, ctx)
 }
 
-/// Whether all rows obey the constraints that writers obey already, because of a job.
+/// Checks that all rows satisfy the constraints of a job, which writers already obey.
 pub(crate) fn validate(
     cluster: &Cluster,
     table: &Table,
@@ -62,7 +62,7 @@ pub(crate) fn validate(
     Ok(())
 }
 
-/// The new foreign keys.
+/// Checks the new foreign keys.
 fn check_keys(
     snapshot: &Snapshot,
     cluster: &Cluster,
@@ -78,8 +78,8 @@ fn check_keys(
     Ok(())
 }
 
-/// The next AUTO_INCREMENT value, if an ALTER TABLE changes it. `rewritten`: the definition under which the
-/// rewritten rows are, if there are any.
+/// The next AUTO_INCREMENT value, if an ALTER TABLE changes it. `rewritten`: the definition of the rewritten
+/// rows, if there are any.
 pub(crate) fn next_id(
     cluster: &Cluster,
     base: &Table,
@@ -101,13 +101,13 @@ pub(crate) fn next_id(
         (None, Some(column)) => largest_stored(&snapshot, base, column)?,
         (None, None) => 0,
     };
-    // As in InnoDB, not below an existing value.
+    // As in InnoDB, it is above all existing values.
     Ok(Some(
         altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1)),
     ))
 }
 
-/// Whether all rows satisfy some CHECK constraints. Rows are read as this definition has them.
+/// Checks that all rows satisfy some CHECK constraints. Rows are read with this definition.
 fn check_constraints(
     snapshot: &Snapshot,
     table: &Table,
@@ -168,7 +168,7 @@ fn scan_rows(
     Ok(())
 }
 
-/// A value as an AUTO_INCREMENT counter sees it: a negative value or NULL counts as 0.
+/// A value for an AUTO_INCREMENT counter: a negative value or NULL counts as 0.
 pub(crate) fn as_id(value: &Value) -> u64 {
     match value {
         Value::Int(v) => u64::try_from(*v).unwrap_or(0),

@@ -1,4 +1,4 @@
-//! Where a table's regions begin: by PRE_SPLIT_REGIONS, and by SPLIT TABLE.
+//! Splits a table into regions, for PRE_SPLIT_REGIONS and SPLIT TABLE.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use types::{Error, Result, Value, Warning, errno};
 use crate::DdlContext;
 use crate::change::ranges;
 
-/// TiDB's number for ranges that cannot be split.
+/// TiDB's error for ranges that cannot be split.
 const ER_SPLIT_REGION_RANGES: u16 = 8212;
 
 /// The largest number of regions in one SPLIT TABLE, as in TiDB.
 const REGIONS_MAX: u64 = 1_000;
 
-/// Splits a new table as PRE_SPLIT_REGIONS asks for. If that fails, the table exists anyway, and the result
-/// is a warning.
+/// Splits a new table according to PRE_SPLIT_REGIONS. If that fails, the table exists anyway, and a warning
+/// is returned.
 pub(crate) fn pre_split(cluster: &Cluster, name: &TableName, ctx: &DdlContext) -> Option<Warning> {
     let schema = cluster.schema();
     let table = schema.table(&name.database, &name.name)?;
@@ -73,12 +73,12 @@ fn first_keys(table: &Table) -> Result<Vec<Vec<u8>>> {
     Ok(keys)
 }
 
-/// The rows or one index of a table, which SPLIT TABLE splits.
+/// The rows or the index of a table that SPLIT TABLE splits.
 pub struct Splitting<'t> {
     table: &'t Table,
     /// Position in the table's indexes.
     index: Option<usize>,
-    /// `None`: rows with hidden ids, whose key is one integer that has no column.
+    /// `None`: rows with hidden ids. Their key is an integer that is not a column.
     parts: Option<KeyParts>,
 }
 
@@ -108,7 +108,7 @@ impl<'t> Splitting<'t> {
     /// The column of a part of the key, to whose type a value is converted. `None`: BIGINT.
     ///
     /// # Errors
-    /// 1136 if the key has no such part. `row`: which of the statement's lists of values it is in.
+    /// 1136 if the key has no such part. `row`: the number of the list of values in the statement.
     pub fn column(&self, part: usize, row: usize) -> Result<Option<usize>> {
         let parts = self.parts.as_ref().map_or(1, KeyParts::len);
         if part >= parts {
@@ -120,10 +120,10 @@ impl<'t> Splitting<'t> {
         Ok(self.parts.as_ref().and_then(|parts| parts.column(part)))
     }
 
-    /// `BY (...), ...`: values of the parts' types.
+    /// `BY (...), ...`: values in the types of the parts.
     ///
     /// # Errors
-    /// 8212 for NULL where it has no place.
+    /// 8212 for a NULL that the key cannot have.
     pub fn by(&self, points: &[Vec<Value>], zone: TimeZone) -> Result<Vec<Vec<u8>>> {
         let mut keys = self.around();
         for values in points {
@@ -135,7 +135,7 @@ impl<'t> Splitting<'t> {
     /// `BETWEEN (lower) AND (upper) REGIONS regions`.
     ///
     /// # Errors
-    /// 8212 if there is nothing between the two, or the number makes no sense.
+    /// 8212 if the range is empty or too small, or the number is invalid.
     pub fn between(
         &self,
         lower: &[Value],
@@ -180,13 +180,13 @@ impl<'t> Splitting<'t> {
         }
     }
 
-    /// The value, if a row's key consists of it alone.
+    /// The value, if a row's key consists only of it.
     fn integer(&self, values: &[Value]) -> Option<i64> {
         let is_integer = self.index.is_none() && !matches!(self.table.handle, Handle::Clustered { .. });
         values.first().filter(|_| is_integer)?.as_i64()
     }
 
-    /// The keys that separate what is split from the table's other parts.
+    /// The keys that separate the rows or index from the other parts of the table.
     fn around(&self) -> Vec<Vec<u8>> {
         let clustered = matches!(self.table.handle, Handle::Clustered { .. });
         let others = self.table.indexes.len() - usize::from(clustered);

@@ -85,7 +85,7 @@ pub fn alter_temporary(
     })
 }
 
-/// The rows are always copied.
+/// Fails for an ALGORITHM that would not copy rows, because the rows of a temporary table are always copied.
 fn check_way(way: AlterWay) -> Result<()> {
     let refused = match way.algorithm {
         AlterAlgorithm::Instant => "INSTANT",

@@ -1,4 +1,4 @@
-//! For tests: definitions without a parser, rows without an executor. A failure is a failed test.
+//! Test helpers: definitions without a parser, rows without an executor. They panic if they fail.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,7 +23,7 @@ pub fn new_db() -> Arc<SchemaChanger> {
     new_db_with(Vec::new())
 }
 
-/// The same with databases that the server itself provides.
+/// A new store with databases that the server itself provides.
 pub fn new_db_with(system: Vec<Arc<Database>>) -> Arc<SchemaChanger> {
     let cluster = Cluster::open(Store::memory(), system).unwrap();
     let db = SchemaChanger::open(cluster).unwrap();
@@ -96,7 +96,7 @@ pub fn table(db: &SchemaChanger, table: &str) -> Arc<Table> {
         .clone()
 }
 
-/// Writes a row and its entries, without looking at what is there.
+/// Writes a row and its entries, without reading existing ones.
 pub fn insert(db: &SchemaChanger, table: &Table, row: &[Value]) {
     let encoder = RowEncoder::new(table).unwrap();
     let handle = match table.handle {
@@ -134,19 +134,20 @@ pub fn show(db: &SchemaChanger, name: &str) -> String {
     schema::show_create::table(&table(db, name), None, &schema::show_create::Style::PLAIN)
 }
 
-/// Rows and indexes of a table agree; returns how many rows there are.
+/// Checks that rows and indexes of a table agree. Returns the number of rows.
 pub fn checked(db: &SchemaChanger, name: &str) -> u64 {
     check_table(db.cluster().store(), &table(db, name), &Interrupt::new())
         .unwrap()
         .rows
 }
 
-/// Makes a row that a table takes.
+/// Makes a row for a table.
 type MakeRow<'a> = &'a dyn Fn(&Table) -> Vec<Value>;
 
-/// What the executor does for `REPLACE` or `DELETE` of one row of a table whose first column is the primary
-/// key: in a transaction of its own, under the table's metadata lock and the node's lease, with every index
-/// as its state says. `new` makes the row that the table as it is then takes. Returns the commit's timestamp.
+/// Writes one row of a table whose first column is the primary key, like the executor for `REPLACE` or
+/// `DELETE`: in its own transaction, under the table's metadata lock and the node's lease, and with each
+/// index handled according to its state. `new` makes the row for the definition of that moment. Returns the
+/// commit's timestamp.
 ///
 /// # Errors
 /// Those of the locks, of the lease and of the store.
@@ -186,7 +187,7 @@ pub fn write_row(
         txn.delete(key.clone())?;
         for index in encoder.entry_indexes() {
             let entry = encoder.index_entry(index, &row, &handle, TimeZone::UTC)?;
-            // In a unique index that is being built the entry may be another row's.
+            // In a unique index that is being built, the entry may belong to another row.
             if lock(&mut txn, &entry.key)?.is_none_or(|value| value == entry.value) {
                 txn.delete(entry.key)?;
             }

@@ -10,7 +10,7 @@ use crate::change::Outcome;
 use crate::changer::SchemaChanger;
 use crate::context::{Statement, check_not_system, no_such_table, table_exists, unknown_tables};
 
-/// A view that is replaced keeps its id: what locks it locks the new one.
+/// A view that is replaced keeps its id, so locks on it apply to the new one.
 pub(crate) fn create_view(
     changer: &SchemaChanger,
     name: &TableName,
@@ -49,7 +49,7 @@ pub(crate) fn create_view(
     })
 }
 
-/// Drops all of the views. If one does not exist, and the statement has no IF EXISTS, drops none.
+/// Drops all of the views, or none if one does not exist and the statement has no IF EXISTS.
 pub(crate) fn drop_views(
     changer: &SchemaChanger,
     names: &[TableName],

@@ -1,4 +1,4 @@
-//! ALGORITHM and LOCK of an ALTER TABLE: whether it can be carried out so.
+//! Checks whether an ALTER TABLE can be carried out with its ALGORITHM and LOCK.
 //!
 //! | what the statement does | ALGORITHM | LOCK |
 //! |---|---|---|
@@ -7,8 +7,8 @@
 //! | rewrites all rows | COPY or INPLACE, as in MySQL | NONE; EXCLUSIVE on demand |
 //! | reads all rows, gives them ids, or builds indexes of new columns | INPLACE | EXCLUSIVE |
 //!
-//! ALGORITHM=COPY, which MySQL can do for every change, is carried out INPLACE with a warning where no rows
-//! are rewritten.
+//! MySQL can do every change with ALGORITHM=COPY. If no rows are rewritten, StemDB carries it out INPLACE,
+//! with a warning.
 
 use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay, PartitionChange};
 use schema::model::Table;
@@ -21,7 +21,7 @@ use crate::rewrite::Rewrite;
 /// Whether the indexes or rows of a change are built while other statements use the table.
 ///
 /// # Errors
-/// 1221, 1845 and 1846 if the change cannot be made as the statement asks.
+/// 1221, 1845 and 1846 if the change cannot be made in the requested way.
 pub(crate) fn check(
     way: AlterWay,
     base: &Table,
@@ -65,13 +65,13 @@ pub(crate) fn check(
             .all(|change| matches!(change, AlterChange::RenameTable { .. }));
     let exclusive = is_rename || (looks && !online) || (builds && !online);
     match lock {
-        // What MySQL grants for a change that copies rows: other statements have as much of the table, or
-        // more.
+        // MySQL allows LOCK=SHARED for a change that copies rows. Other statements can do at least as much
+        // here.
         AlterLock::Shared if altered.rewrite.is_some() => Ok(online),
         AlterLock::None | AlterLock::Shared if exclusive => {
             Err(not_supported("LOCK=NONE/SHARED", "LOCK=EXCLUSIVE"))
         }
-        // The table lock cannot admit readers and exclude writers.
+        // The table lock cannot exclude only writers.
         AlterLock::Shared if online => Err(not_supported("LOCK=SHARED", "LOCK=NONE/EXCLUSIVE")),
         AlterLock::Exclusive => Ok(false),
         _ => Ok(online),
@@ -81,10 +81,10 @@ pub(crate) fn check(
 /// A change of partitions that copies no rows.
 ///
 /// # Errors
-/// 1845 if it cannot be made as the statement asks.
+/// 1845 if it cannot be made in the requested way.
 pub(crate) fn check_partitions(way: AlterWay, change: &PartitionChange) -> Result<()> {
     match (way.algorithm, way.lock, change) {
-        // As in MySQL, which looks at neither.
+        // As in MySQL, which ignores both.
         (_, _, PartitionChange::Truncate(_)) => Ok(()),
         (AlterAlgorithm::Instant, _, _) => Err(not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE")),
         (_, AlterLock::None, PartitionChange::Rebuild(_) | PartitionChange::Reorganize { .. }) => {
@@ -94,7 +94,7 @@ pub(crate) fn check_partitions(way: AlterWay, change: &PartitionChange) -> Resul
     }
 }
 
-/// What MySQL refuses for a change that rewrites rows.
+/// Refuses what MySQL refuses for a change that rewrites rows.
 fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -> Result<()> {
     let (what, instead) = match (algorithm, lock) {
         (AlterAlgorithm::Instant, _) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),

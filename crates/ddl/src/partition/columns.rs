@@ -1,11 +1,11 @@
-//! What an ALTER TABLE cannot do with the columns that partition its table.
+//! Restrictions of ALTER TABLE on the columns that partition its table.
 
 use schema::definition::{AlterChange, PartitionChange};
 use schema::model::Table;
 use types::{Error, Result};
 
 /// # Errors
-/// 3855 for such a column that would be dropped or renamed while the table stays partitioned by it.
+/// 3855 if such a column would be dropped or renamed and the table stays partitioned by it.
 pub(crate) fn check_columns_stay(base: &Table, changes: &[AlterChange]) -> Result<()> {
     let replaces = |change: &AlterChange| match change {
         AlterChange::Repartition(change) => replaces_all(change),
@@ -36,12 +36,12 @@ pub(crate) fn check_columns_stay(base: &Table, changes: &[AlterChange]) -> Resul
     Ok(())
 }
 
-/// PARTITION BY and REMOVE PARTITIONING: what the partitions were before does not matter.
+/// Whether the change is PARTITION BY or REMOVE PARTITIONING, which do not depend on the previous partitions.
 pub(crate) fn replaces_all(change: &PartitionChange) -> bool {
     matches!(change, PartitionChange::By(_) | PartitionChange::Remove)
 }
 
-/// Whether such a column gets another type: rows may belong to other partitions then.
+/// Whether such a column gets another type. Then rows may belong to other partitions.
 pub(super) fn changes_types(base: &Table, altered: &Table) -> Result<bool> {
     if base.partitioning.is_none() {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! EXCHANGE PARTITION: a partition and a table change places. No row is copied.
+//! EXCHANGE PARTITION: a partition and a table exchange their rows. No row is copied.
 
 use functions::{EvalContext, TimeZone};
 use kv::{Interrupt, Reader, Snapshot};
@@ -14,7 +14,7 @@ use crate::context::{Statement, changeable_table};
 
 const PAGE_ROWS: usize = 512;
 
-/// `validates`: all rows of the table must belong to the partition.
+/// `validates`: checks that all rows of the table belong to the partition.
 pub(crate) fn exchange_partition(
     changer: &SchemaChanger,
     (name, partition): (&TableName, &str),
@@ -60,7 +60,7 @@ pub(crate) fn exchange_partition(
     Ok(Vec::new())
 }
 
-/// Both tables' next hidden id and AUTO_INCREMENT value are after those of either table.
+/// Raises the next hidden id and AUTO_INCREMENT value of both tables above those of either table.
 fn raise_counters(
     changer: &SchemaChanger,
     change: &mut Change<'_>,
@@ -80,7 +80,7 @@ fn raise_counters(
     Ok(())
 }
 
-/// Whether the two can change places: rows and entries of both have the same bytes.
+/// Checks whether the two can be exchanged: rows and entries of both must have the same format.
 fn check(table: &Table, other: &Table) -> Result<()> {
     if other.partitioning.is_some() {
         return Err(Error::new(
@@ -127,8 +127,8 @@ fn check(table: &Table, other: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Of each part its column, its prefix, its direction and that of its entries: indexes of older versions may
-/// have the latter two differ.
+/// The column, prefix, direction and direction of entries of each part. In indexes of older versions the last
+/// two may differ.
 fn shape(table: &Table, index: &Index) -> Vec<(String, Option<u32>, bool, bool)> {
     let part = |part: &schema::model::IndexPart| {
         let name = table.columns.get(part.column).map(|c| c.name.to_lowercase());
@@ -142,7 +142,7 @@ fn shape(table: &Table, index: &Index) -> Vec<(String, Option<u32>, bool, bool)>
     index.parts.iter().map(part).collect()
 }
 
-/// Whether all rows of `other` belong to a leaf of `table`.
+/// Checks that all rows of `other` belong to a leaf of `table`.
 fn validate(
     snapshot: &Snapshot,
     table: &Table,

@@ -1,4 +1,4 @@
-//! The definition after an ALTER TABLE that changes partitions, computed without the store. New places have
+//! Computes the definition after an ALTER TABLE that changes partitions, without the store. New places have
 //! the id 0.
 
 use schema::definition::{AlterChange, PartitionChange};
@@ -10,8 +10,8 @@ use super::columns::{changes_types, replaces_all};
 use crate::altered::Altered;
 use crate::rewrite::{Rewrite, rewrites};
 
-/// What an ALTER TABLE that rewrites rows means for the partitions of the table: its own changes of them, and
-/// that the rewritten rows lie at new places.
+/// Applies an ALTER TABLE that rewrites rows to the partitions of the table: its changes of partitions, and
+/// new places for the rewritten rows.
 ///
 /// # Errors
 /// As [`repartitioned`].
@@ -56,15 +56,15 @@ pub(crate) fn apply(base: &Table, changes: &[AlterChange], altered: &mut Altered
 #[derive(Debug)]
 pub(crate) struct Repartitioned {
     pub table: Table,
-    /// Rows of places that the table loses are copied to the new ones; otherwise they are lost with them.
+    /// Rows of removed places are copied to the new ones. Otherwise they are dropped.
     pub copies: bool,
-    /// Such rows are lost if no partition takes them: REORGANIZE PARTITION drops them with their value, as in
-    /// MySQL. Otherwise they are an error.
+    /// Such rows are dropped if they belong to no partition, as in MySQL's REORGANIZE PARTITION. Otherwise
+    /// they are an error.
     pub drops_misplaced: bool,
 }
 
 /// # Errors
-/// MySQL's for what the table's partitioning does not allow.
+/// MySQL's, for changes that the table's partitioning does not allow.
 pub(crate) fn repartitioned(base: &Table, change: &PartitionChange) -> Result<Repartitioned> {
     let mut table = base.clone();
     let copies = match change {
@@ -132,7 +132,7 @@ fn wrong_list(verb: &str) -> Error {
     Error::new(1507, format!("Error in list of partitions to {verb}"))
 }
 
-/// The positions of leaves that are named; `None`: all.
+/// The positions of the named leaves; `None`: all.
 fn named(
     partitioning: &Partitioning,
     names: &Option<Vec<String>>,
@@ -168,7 +168,7 @@ fn clear_id_of(partitioning: &mut Partitioning, leaf: usize) {
     }
 }
 
-/// ADD PARTITION with a list. Whether rows must be copied.
+/// ADD PARTITION with a list. Returns whether rows must be copied.
 fn add(partitioning: &mut Partitioning, partitions: &[Partition]) -> Result<bool> {
     let by_hash = !partitioning.by.method.has_values();
     partitioning.partitions.extend(partitions.iter().cloned());
@@ -181,7 +181,7 @@ fn add(partitioning: &mut Partitioning, partitions: &[Partition]) -> Result<bool
     Ok(true)
 }
 
-/// Nothing comes after MAXVALUE, which MySQL reports before all else.
+/// No partition can follow MAXVALUE. MySQL reports this before all other errors.
 fn check_maxvalue(partitioning: &Partitioning, added: usize) -> Result<()> {
     let before = partitioning.partitions.len().saturating_sub(added);
     let last = before
@@ -273,7 +273,7 @@ fn cannot_remove_all() -> Error {
     Error::new(1508, "Cannot remove all partitions, use DROP TABLE instead")
 }
 
-/// Whether rows must be copied.
+/// REORGANIZE PARTITION. Returns whether rows must be copied.
 fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partition]) -> Result<bool> {
     let method = partitioning.by.method;
     if names.is_empty() {
@@ -352,7 +352,7 @@ fn is_increasing(
             (Bound::Literal(old), Bound::Literal(new)) if old == new => continue,
             (Bound::Literal(old), Bound::Literal(new)) => match (old.parse::<i128>(), new.parse::<i128>()) {
                 (Ok(old), Ok(new)) => old < new,
-                // Text is compared as the columns compare it, when the definition is checked.
+                // Texts are compared under the columns' collations later, when the definition is checked.
                 _ => partitioning.by.columns().is_some() && old < new,
             },
             _ => false,
@@ -383,7 +383,7 @@ pub(crate) fn exchanged(table: &Table, name: &str) -> Result<(usize, i64)> {
     }
 }
 
-/// Puts a leaf at another place.
+/// Sets the physical id of a leaf.
 pub(crate) fn put_leaf_at(table: &mut Table, leaf: usize, place: i64) {
     let Some(partitioning) = table.partitioning.as_deref_mut() else {
         return;

@@ -1,4 +1,4 @@
-//! Which jobs of the store this process works on.
+//! The jobs in the store that this process works on.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use crate::job::Job;
 pub(super) enum LocalState {
     /// A thread works on it.
     InWork,
-    /// Its statement has failed, so it can only be undone.
+    /// Its statement has failed, so it must be undone.
     Failed,
 }
 
-/// The jobs that this process has begun or taken over.
+/// The jobs that this process has started or taken over.
 #[derive(Default)]
 pub(super) struct JobsInWork {
     jobs: Mutex<HashMap<i64, LocalState>>,
 }
 
-/// Work on a job. If it is dropped before [`Work::done`], the job is left to be undone.
+/// Work on a job. If it is dropped before [`Work::done`], the job will be undone.
 pub(crate) struct Work<'a> {
     jobs: &'a JobsInWork,
     id: i64,

@@ -1,17 +1,17 @@
-//! Schema changes where several processes share the store.
+//! Schema changes in a store that several processes share.
 //!
-//! What a local schema change does with a metadata lock is done here by schema versions, which every node
-//! follows: a job *freezes* its tables with one version, which closes them on all nodes, and publishes its
-//! change with the next, which opens them. New indexes come in the states of F1's protocol, for which nothing
-//! is frozen.
+//! Instead of metadata locks, as in a local schema change, schema versions are used, which every node
+//! follows. A job *freezes* its tables by one version, which closes them on all nodes, and publishes its
+//! change by the next version, which opens them. New indexes go through the states of F1's protocol, for
+//! which nothing is frozen.
 //!
-//! If not all nodes reach a version soon, because a transaction on one of them is long, the version is taken
-//! back and published again after a pause ([`step`]). So other statements are delayed for moments only, as by
-//! a local schema change, and schema changes of other tables have their turn.
+//! If some nodes do not reach a version soon, because of a long transaction, the version is taken back and
+//! published again after a pause ([`step`]). So other statements are delayed only briefly, as by a local
+//! schema change, and schema changes of other tables can proceed.
 //!
-//! A job belongs to the node that runs the statement, as long as that node's lease lasts. Then any other node
-//! may take it over ([`resume`]); the lock of the job's record decides which one. Every step of a job checks
-//! that the node still owns it.
+//! A job belongs to the node that runs the statement, as long as that node's lease lasts. After that any
+//! other node may take it over ([`resume`]). The lock of the job's record decides which node does. Every step
+//! of a job checks that the node still owns it.
 
 mod in_work;
 mod resume;
@@ -47,9 +47,9 @@ use crate::{foreign_key, rows, way};
 /// The result of an attempt to reserve tables.
 enum Claim {
     Made(Box<Job>),
-    /// Another job changes one of them.
+    /// Another job changes one of the tables.
     Busy,
-    /// The definitions have changed: the job must be planned again.
+    /// The definitions have changed, so the job must be planned again.
     Stale,
 }
 
@@ -66,8 +66,8 @@ impl SharedJobs {
         }
     }
 
-    /// Stores a job for tables that no other job changes; `None` when `make` finds that their definitions
-    /// have changed.
+    /// Stores a job for tables that no other job changes; `None` if `make` finds that their definitions have
+    /// changed.
     fn claim(
         &self,
         limit: &WaitLimit,
@@ -99,8 +99,8 @@ impl SharedJobs {
         }
     }
 
-    /// Makes this node the owner of a new job. The caller does so before it stores the job, so that no other thread
-    /// of this node takes it for one that was left unfinished.
+    /// Makes this node the owner of a new job. This must be done before the job is stored. Otherwise another
+    /// thread of this node might regard the job as unfinished and resume it.
     pub(crate) fn own(&self, job: &mut Job) -> Result<Work<'_>> {
         job.owner = self.publisher.cluster.node().ok_or_else(lease_is_over)?.id;
         Ok(self.in_work.begin(job.id))
@@ -147,16 +147,16 @@ impl SharedJobs {
         }
     }
 
-    /// New indexes or rows are made while other statements use the table.
+    /// Builds new indexes or rows while other statements use the table.
     fn build_online(&self, job: &mut Job, options: &StepOptions, watch: Watch<'_>) -> Result<Backfilled> {
         let publisher = &self.publisher;
         let state = job.change.as_ref().and_then(|made| made.state);
         if state.is_none() {
             publish_state(publisher, job, options, SchemaState::DeleteOnly, None)?;
         }
-        // Also for a job that is taken over in this state, since not all nodes may have reached it. If the
-        // step fails, such a job stays write-only: in an earlier state, writers would not maintain the
-        // entries that are already written.
+        // This is done also for a job that is taken over in this state, because some nodes may not have
+        // reached it. If the step fails, such a job stays write-only, because in an earlier state writers
+        // would not maintain the entries that are already written.
         let before = state.unwrap_or(SchemaState::DeleteOnly);
         if before < SchemaState::Public {
             publish_state(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
@@ -177,7 +177,7 @@ impl SharedJobs {
         Ok(done)
     }
 
-    /// The table that a job changes, as the store has it.
+    /// The stored definition of the table that a job changes.
     fn table_of(&self, job: &Job) -> Result<Arc<Table>> {
         let schema = self.publisher.cluster.read_schema()?;
         let id = job.change.as_ref().map(|made| made.table);
@@ -187,7 +187,7 @@ impl SharedJobs {
             .ok_or_else(|| Error::internal("the table of a job does not exist"))
     }
 
-    /// No other statement uses the table meanwhile.
+    /// Changes a table while no other statement uses it.
     fn alter_frozen(
         &self,
         job: &mut Job,
@@ -200,7 +200,7 @@ impl SharedJobs {
         let cluster = &publisher.cluster;
         let builds = !altered.new_indexes.is_empty();
         freeze(publisher, job, options, |change| match builds {
-            // The revision stays: the definition that statements see is the same.
+            // The revision stays, because statements see the same definition.
             true => change.put_table_back(&reserve_ids(base, altered)),
             false => Ok(()),
         })?;
@@ -241,7 +241,7 @@ impl SharedJobs {
                 publisher.publish(&limit, Requires::AllNodes, about, |change| {
                     let stored = own(change, job)?.ok_or_else(|| no_such_job(job.id))?;
                     options.check(&stored)?;
-                    // A database may have another table now.
+                    // A database may have more tables now.
                     if resolve(&change.schema)? != tables {
                         return Ok(Outcome::Nothing(None));
                     }
@@ -258,7 +258,7 @@ impl SharedJobs {
         }
     }
 
-    /// Runs the work on a job. If it leaves the job unfinished, undoes it: now or, if that takes too long,
+    /// Runs the work on a job. If the job is not finished then, undoes it, now or, if that takes too long,
     /// later.
     fn work_on<T>(
         &self,
@@ -278,7 +278,7 @@ impl SharedJobs {
     /// # Errors
     /// Those of the store. The job is undone later.
     pub(crate) fn undo_at_once(&self, mut job: Job, work: Work<'_>) -> Result<()> {
-        // Not the statement's interrupt: the statement may have been killed, and must be undone anyway.
+        // The statement's interrupt is not used, because even a killed statement must be undone.
         let interrupt = Interrupt::new();
         let limit = WaitLimit {
             timeout: RESUME_WAIT,

@@ -1,4 +1,5 @@
-//! Jobs that no node works on: of nodes whose leases are over, and of this node if it could not end them.
+//! Resumes jobs that no node works on: those of nodes with expired leases, and those of this node that it
+//! could not end.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::local::unseen;
 use crate::publish::Requires;
 
 impl SharedJobs {
-    /// Ends a job without its change, if it has not ended yet.
+    /// Undoes a job, if it has not ended yet.
     pub(super) fn undo(&self, job: &mut Job, options: &StepOptions) -> Result<()> {
         let publisher = &self.publisher;
         let Some(stored) = Job::read(&publisher.cluster.store().latest(), job.id)? else {
@@ -24,13 +25,13 @@ impl SharedJobs {
         };
         let is_published = stored.change.as_ref().is_some_and(|made| made.state.is_some());
         if is_published {
-            // Writers must maintain the index until no transaction uses it: an entry that stays behind would
-            // look like a duplicate.
+            // Writers must maintain the index until no transaction uses it. Otherwise an entry could be left
+            // that looks like a duplicate.
             freeze(publisher, job, options, |_| Ok(()))?;
         }
         let requires = match is_published {
             true => Requires::AllNodes,
-            // The nodes only have to open the tables.
+            // The nodes only need to open the tables.
             false => Requires::NoNode,
         };
         publisher.publish(options.limit, requires, None, |change| end_undone(change, job))
@@ -88,7 +89,7 @@ impl SharedJobs {
         Ok(())
     }
 
-    /// Makes this node the owner of a job; `None` if another node was faster.
+    /// Makes this node the owner of a job; `None` if another node has taken it first.
     pub(super) fn take_over(&self, job: &Job, own: i64) -> Result<Option<Job>> {
         let mut txn = Meta::begin(self.publisher.cluster.store())?;
         let mut meta = Meta::new(&mut txn);

@@ -1,4 +1,4 @@
-//! One step of a schema change among nodes: a version that every node must reach.
+//! One step of a schema change among nodes: a version that all nodes must reach.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::end::own;
 use crate::job::{Job, RESUME_WAIT, check_not_cancelled, no_such_job};
 use crate::publish::{Publisher, ROUND, Requires};
 
-/// How long a step may take, and whether it stops when its job is cancelled.
+/// How long a step may take, and whether it stops if its job is cancelled.
 pub(super) struct StepOptions<'a> {
     pub(super) limit: &'a WaitLimit<'a>,
     stops_if_cancelled: bool,
@@ -44,9 +44,9 @@ impl<'a> StepOptions<'a> {
     }
 }
 
-/// Publishes `forward`, a change of the job and of what it defines, and waits until all nodes use it. If some
+/// Publishes `forward`, a change of the job and of its definitions, and waits until all nodes use it. If some
 /// take long, publishes `back`, which takes it back, and tries again after a pause. So other statements are
-/// delayed for moments only.
+/// delayed only briefly.
 fn step(
     publisher: &Publisher,
     job: &mut Job,
@@ -69,7 +69,7 @@ fn step(
         if matches!(reached, Ok(true)) {
             return Ok(());
         }
-        // Not the statement's interrupt: the statement may have been killed, and must be undone anyway.
+        // The statement's interrupt is not used, because even a killed statement must be undone.
         let interrupt = Interrupt::new();
         let limit = WaitLimit {
             timeout: RESUME_WAIT,
@@ -102,8 +102,8 @@ fn publish_step(
     Ok(version)
 }
 
-/// Closes the job's tables on all nodes, until a version in which the job does not freeze them. `also`: what
-/// else this version changes.
+/// Closes the job's tables on all nodes, until a version in which the job does not freeze them. `also`: other
+/// changes in this version.
 pub(super) fn freeze(
     publisher: &Publisher,
     job: &mut Job,
@@ -128,7 +128,7 @@ pub(super) fn publish_state(
     state: SchemaState,
     before: Option<SchemaState>,
 ) -> Result<()> {
-    // With its revision: a node that has not followed the step need not follow the step back either.
+    // It keeps its revision, so that a node that has not followed the step need not follow the step back.
     let table_before = RefCell::new(None);
     let forward = |change: &mut Change<'_>, job: &mut Job| {
         let table = table_of(change, job)?;
@@ -154,7 +154,7 @@ fn table_of(change: &Change<'_>, job: &Job) -> Result<Table> {
         .ok_or_else(|| Error::internal("the table of a job does not exist"))
 }
 
-/// Stores the table of a job with what it makes in a state.
+/// Stores the table of a job with the job's new parts in a state.
 fn put_state(change: &mut Change<'_>, job: &mut Job, state: SchemaState) -> Result<()> {
     let made = job
         .change

@@ -1,4 +1,4 @@
-//! Steps of a statement, one by one: for tests of what happens between them.
+//! Single steps of statements, for tests of what happens between them.
 
 use schema::definition::{AlterChange, Ddl};
 use schema::model::SchemaState;
@@ -41,7 +41,7 @@ pub(crate) fn freeze(db: &SchemaChanger, of: &str) -> Job {
     job
 }
 
-/// Begins ALTER TABLE ... ADD INDEX, until the index has a state.
+/// Runs ALTER TABLE ... ADD INDEX until the index has a given state.
 pub(crate) fn begin_index(db: &SchemaChanger, of: &str, change: AlterChange, state: SchemaState) -> Job {
     let ctx = context();
     let base = table(db, of);
@@ -68,7 +68,7 @@ pub(crate) fn begin_index(db: &SchemaChanger, of: &str, change: AlterChange, sta
     job
 }
 
-/// The process has crashed, and with it its memory of the job is lost.
+/// Simulates a crash: the process no longer knows the job.
 pub(crate) fn abandon(db: &SchemaChanger, job: Job) {
     db.stop();
     db.cluster().stop();

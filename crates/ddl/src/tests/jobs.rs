@@ -1,4 +1,4 @@
-//! ADD INDEX beside writers, and changes that are interrupted.
+//! ADD INDEX with concurrent writers, and interrupted changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -88,7 +88,7 @@ fn an_index_grows_beside_writers() {
     checked(&db, "t");
 }
 
-/// A row without an entry yet is deleted while another row has an entry of the same key: that one stays, and
+/// A row without an entry is deleted while another row has an entry with the same key. This entry stays, and
 /// in the end every row has its own.
 #[test]
 fn a_deleted_row_without_an_entry_leaves_the_entry_of_another_row() {
@@ -115,7 +115,7 @@ fn a_killed_alter_is_undone() {
     checked(&db, "t");
 }
 
-/// Stores the first step of an ALTER TABLE as [`SchemaChanger::execute`] would, and stops there.
+/// Runs the first step of an ALTER TABLE as [`SchemaChanger::execute`] does, and stops.
 pub(super) fn begin(db: &SchemaChanger, changes: &[schema::definition::AlterChange], online: bool) -> Job {
     let base = table(db, "t");
     let altered = alter_plan::alter(&base, changes, &context()).unwrap();

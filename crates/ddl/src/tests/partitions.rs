@@ -1,4 +1,5 @@
-//! Changes of partitions that copy rows: each leaves the table as it was, or as it is to be, and nothing else.
+//! Changes of partitions that copy rows. Each of them leaves the table either unchanged or completely
+//! changed, and no other data.
 
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ fn filled() -> Arc<SchemaChanger> {
     db
 }
 
-/// How many keys of rows and entries the store has of any table.
+/// How many keys of rows and entries the store has for all tables.
 fn stored_keys(db: &SchemaChanger) -> usize {
     let all = kv::KeyRange::prefix(b"t".to_vec());
     db.collect_garbage();
@@ -211,7 +212,7 @@ fn rows_of_partitions_are_rewritten() {
     assert!(table(&db, "t").partitioning.is_none());
 }
 
-/// What leads from the old keys of rows to the new ones goes, too: the next such change would take it for its own.
+/// The mapping from old to new keys of rows is removed, too. Otherwise the next change would use it.
 #[test]
 fn a_primary_key_that_cannot_be_leaves_nothing() {
     let db = filled();
