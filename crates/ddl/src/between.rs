@@ -49,7 +49,7 @@ pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
 /// are in force.
 pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
     let Some(conversion) = &made.conversion else {
-        let mut between = with_new_indexes(table, &made.target, &made.new_indexes, state)?;
+        let mut between = with_new_indexes(table, made, state)?;
         validate_checks(&mut between, made, state)?;
         validate_keys(&mut between, made, state)?;
         return Some(between);
@@ -69,10 +69,13 @@ pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaSt
 pub(crate) fn put_in_state(change: &mut Change<'_>, made: &TableChange, state: SchemaState) -> Result<()> {
     let table = change.schema.table_by_id(made.table).cloned();
     let table = table.ok_or_else(|| Error::internal("the table of a job does not exist"))?;
-    let between = in_state(&table, made, Some(state))
+    let mut between = in_state(&table, made, Some(state))
         .ok_or_else(|| Error::internal("an index on a column that does not exist yet"))?;
     if state == SchemaState::Public {
         foreign_key::touch_parents(change, &between, &made.new_keys)?;
+        if !made.new_indexes.is_empty() {
+            between.readable_from_ts = change.ts;
+        }
     }
     change.put_table(between)
 }
@@ -126,19 +129,17 @@ fn validate_keys(table: &mut Table, made: &TableChange, state: Option<SchemaStat
 
 /// The table before the change, with the new indexes in a state, or without them. `None` if one needs a new
 /// column.
-pub(crate) fn with_new_indexes(
-    table: &Table,
-    target: &Table,
-    new_indexes: &[i64],
-    state: Option<SchemaState>,
-) -> Option<Table> {
-    let is_new = |index: &Index| new_indexes.contains(&index.id);
+fn with_new_indexes(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
+    let target = &made.target;
+    let ids = made.made_indexes();
+    let is_new = |index: &Index| ids.contains(&index.id);
     let mut table = table.clone();
     table.max_index_id = target.max_index_id;
     table.indexes.retain(|index| !is_new(index));
     if let Some(state) = state {
         for index in target.indexes.iter().filter(|index| is_new(index)) {
             table.indexes.push(Index {
+                id: made.written_id(index.id, state),
                 parts: parts_before(&table, target, index)?,
                 state,
                 ..index.clone()

@@ -35,6 +35,7 @@ pub(crate) fn end_with_target(change: &mut Change<'_>, job: &Job) -> Result<Outc
     if let Some(made) = &job.change {
         let rename = made.rename.as_ref();
         put_target(change, &made.target, rename, &made.dropped_indexes, true)?;
+        change.discard(ranges(made.target.ranges_of_indexes(&made.delta_indexes)))?;
         discard_handles(change, made)?;
     }
     Ok(Outcome::Done(()))
@@ -57,7 +58,8 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
     if let Some(made) = &job.change
         && let Some(before) = change.schema.table_by_id(made.table).cloned()
     {
-        let is_new = |index: &Index| made.new_indexes.contains(&index.id);
+        let ids = made.made_indexes();
+        let is_new = |index: &Index| ids.contains(&index.id);
         let is_published = before.indexes.iter().any(is_new);
         let mut table = in_state(&before, made, None).unwrap_or_else(|| Table::clone(&before));
         schema::indexes::normalize(&mut table)?;
@@ -73,7 +75,7 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
             change.put_table(table)?;
         }
         if is_published || !made.online {
-            change.discard(ranges(before.ranges_of_indexes(&made.new_indexes)))?;
+            change.discard(ranges(before.ranges_of_indexes(&ids)))?;
         }
         // Rows that were copied to new places do not belong to any table.
         change.discard(ranges(made.target.data_ranges_outside(&before)))?;

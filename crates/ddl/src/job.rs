@@ -63,6 +63,10 @@ pub(crate) struct TableChange {
     /// Ids of the indexes of `target` that are being built, and of the indexes that the job removes.
     pub new_indexes: Vec<i64>,
     pub dropped_indexes: Vec<i64>,
+    /// For each new index that is built by sorting beside writers, the id of its *delta*: an index in which writers
+    /// have the entries until the new one is complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delta_indexes: Vec<i64>,
     /// Whether other statements use the table meanwhile and maintain the new indexes.
     pub online: bool,
     /// The state in which the new indexes are published; `None` if they are not published.
@@ -107,6 +111,29 @@ impl TableChange {
         self.conversion.is_none() && !(self.new_checks.is_empty() && self.new_keys.is_empty())
     }
 
+    /// The same with a delta for each new index.
+    pub(crate) fn with_deltas(mut self) -> Self {
+        let first = self.target.max_index_id + 1;
+        self.delta_indexes = (first..).take(self.new_indexes.len()).collect();
+        self.target.max_index_id += self.delta_indexes.len() as i64;
+        self
+    }
+
+    /// The id under which writers have the entries of an index in a state.
+    pub(crate) fn written_id(&self, index: i64, state: SchemaState) -> i64 {
+        let at = self.new_indexes.iter().position(|&id| id == index);
+        let delta = at.and_then(|at| self.delta_indexes.get(at));
+        match delta {
+            Some(&delta) if state < SchemaState::Public => delta,
+            _ => index,
+        }
+    }
+
+    /// The ids of the new indexes and of their deltas.
+    pub(crate) fn made_indexes(&self) -> Vec<i64> {
+        [&self.new_indexes[..], &self.delta_indexes].concat()
+    }
+
     pub(crate) fn of(base: &Table, altered: &Altered, online: bool) -> Self {
         Self {
             table: base.id,
@@ -114,6 +141,7 @@ impl TableChange {
             rename: altered.rename.clone(),
             new_indexes: altered.new_indexes.clone(),
             dropped_indexes: altered.dropped_indexes.clone(),
+            delta_indexes: Vec::new(),
             online,
             state: None,
             conversion: altered.conversion.clone(),
@@ -126,9 +154,11 @@ impl TableChange {
 
 impl Record for Job {
     fn format(&self) -> u32 {
-        // A reader of format 1 would end the job and not destroy the filled ranges.
-        match self.fills.is_empty() {
-            true => self.change.as_ref().map_or(1, |made| made.target.format()),
+        let change = self.change.as_ref();
+        let has_deltas = change.is_some_and(|made| !made.delta_indexes.is_empty());
+        // A reader of format 1 would end the job and leave what has been filled, or what lies in deltas.
+        match self.fills.is_empty() && !has_deltas {
+            true => change.map_or(1, |made| made.target.format()),
             false => 2,
         }
     }

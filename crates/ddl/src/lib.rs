@@ -9,7 +9,8 @@
 //!
 //! ADD INDEX goes through the states of F1's protocol ("Online, Asynchronous Schema Change in F1", VLDB
 //! 2013). The index is published as write-only, so that every writer maintains it. Entries for existing rows
-//! are sorted into files, or written by `backfill` in small transactions, while other statements run. Then
+//! are sorted into files, or written by `backfill` in small transactions, while other statements run (beside files,
+//! writers have their entries in a *delta*, which is brought to the index in the end: `sorted`). Then
 //! the index is published as public. A single process needs no delete-only state, because all its writers
 //! know the index when the first entry is written. Several nodes need it (`shared`). While a unique index is
 //! not public, a writer removes an entry only if it belongs to the row that is deleted: that row may have no

@@ -54,7 +54,11 @@ impl LocalJobs {
         let mut pending = Vec::new();
         for job in Job::read_all(&cluster.store().latest())? {
             let locks = cluster.metadata_locks().lock_for_change(&job.tables(), &limit)?;
-            let undo = !job.can_go_on();
+            let made = job.change.as_ref();
+            let sorts = made.is_some_and(|made| sorted::applies(cluster.store(), made));
+            // Stored by a release whose writers had no deltas: which of the entries are old is not known.
+            let lacks_deltas = sorts && made.is_some_and(|made| made.delta_indexes.is_empty());
+            let undo = !job.can_go_on() || lacks_deltas;
             pending.push(PendingJob { job, locks, undo });
         }
         Ok(Self {
@@ -200,17 +204,26 @@ impl LocalJobs {
         watch: Watch<'_>,
     ) -> Result<Backfilled> {
         let cluster = &self.publisher.cluster;
-        let done = match sorted::applies(cluster.store(), job) {
-            true => self.build_sorted(job, locks, limit, watch)?,
-            false => backfill(cluster, &*self.table_of(job)?, job, watch)?,
+        let table = self.table_of(job)?;
+        let made = job.change.as_ref();
+        let sorts = made.filter(|made| sorted::applies(cluster.store(), made));
+        let validates = made.filter(|made| made.validates());
+        let done = match sorts {
+            Some(made) if !sorted::is_built(&table, made) => {
+                let done = self.build_sorted(job, made, locks, limit, watch)?;
+                if validates.is_none() {
+                    return Ok(done);
+                }
+                done
+            }
+            // A restart has found them complete.
+            Some(_) => Backfilled::default(),
+            None => backfill(cluster, &table, job, watch)?,
         };
-        if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
-            if !made.new_keys.is_empty() {
+        if let Some(made) = validates {
+            if sorts.is_none() && !made.new_keys.is_empty() {
                 let _exclusive = self.exclusive(job, locks, limit)?;
-                self.publisher
-                    .publish(limit, Requires::AllNodes, None, |change| {
-                        put_in_state(change, made, SchemaState::Public).map(Outcome::Done)
-                    })?;
+                self.publish_in_state(made, SchemaState::Public, limit)?;
             }
             rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
         }
@@ -218,26 +231,31 @@ impl LocalJobs {
         Ok(done)
     }
 
-    /// Builds the new indexes of a job by sorting. Only for moments does it keep other statements from the table.
+    /// Builds the new indexes of a job by sorting, and publishes them: with the whole target, unless existing rows are
+    /// still to be checked. Only for a moment does it keep other statements from the table.
     fn build_sorted(
         &self,
         job: &Job,
+        made: &TableChange,
         locks: &ChangeLocks,
         limit: &WaitLimit,
         watch: Watch<'_>,
     ) -> Result<Backfilled> {
-        let cluster = &self.publisher.cluster;
         let table = self.table_of(job)?;
-        let build = {
-            let begins_anew = sorted::has_begun(cluster.store(), job)?;
-            let _exclusive = begins_anew
-                .then(|| self.exclusive(job, locks, limit))
-                .transpose()?;
-            sorted::Build::begin(cluster, &table, job, watch)?
-        };
-        let built = build.run()?;
+        let built = sorted::Build::begin(&self.publisher.cluster, &table, job, watch)?.run()?;
         let _exclusive = self.exclusive(job, locks, limit)?;
-        built.complete()
+        let done = built.complete()?;
+        match made.validates() {
+            true => self.publish_in_state(made, SchemaState::Public, limit)?,
+            false => self.publish_target(job, limit)?,
+        }
+        Ok(done)
+    }
+
+    fn publish_in_state(&self, made: &TableChange, state: SchemaState, limit: &WaitLimit) -> Result<()> {
+        self.publisher.publish(limit, Requires::AllNodes, None, |change| {
+            put_in_state(change, made, state).map(Outcome::Done)
+        })
     }
 
     /// Waits until no other statement uses the table, unless the statement is killed or the job is cancelled.
@@ -276,10 +294,13 @@ impl LocalJobs {
     ) -> Result<Job> {
         self.publisher
             .publish(&statement.limit(), Requires::AllNodes, None, |change| {
-                let made = TableChange {
+                let mut made = TableChange {
                     state,
                     ..TableChange::of(base, altered, state.is_some())
                 };
+                if made.online && sorted::applies(self.publisher.cluster.store(), &made) {
+                    made = made.with_deltas();
+                }
                 let job = Job {
                     tables: foreign_key::altered_with(&change.schema, base, altered),
                     change: Some(made),
@@ -301,6 +322,10 @@ impl LocalJobs {
     /// The last step: publishes the target and deletes the job.
     fn finish(&self, job: &Job, locks: &ChangeLocks, limit: &WaitLimit) -> Result<()> {
         let _exclusive = self.exclusive(job, locks, limit)?;
+        self.publish_target(job, limit)
+    }
+
+    fn publish_target(&self, job: &Job, limit: &WaitLimit) -> Result<()> {
         self.publisher
             .publish(limit, Requires::AllNodes, Some(&job.about), |change| {
                 end_with_target(change, job)

@@ -15,6 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// In the store's directory.
 const DIRECTORY: &str = "load";
 
+/// Pairs between two looks of a background thread at how much it gets of a processor.
+const PAIRS_PER_LOOK: usize = 1_024;
+
 /// Where files of loads are written.
 pub(crate) struct SortedFiles {
     dir: PathBuf,
@@ -70,9 +73,16 @@ impl SortedFiles {
         let mut writer = SstFileWriter::create(&self.options);
         writer.open(file.path())?;
         let mut stored = Vec::new();
-        for (key, value) in pairs.iter() {
+        for (number, (key, value)) in pairs.iter().enumerate() {
+            if number % PAIRS_PER_LOOK == 0 {
+                scheduling::background::look();
+            }
+            // A load is for what no snapshot reads: of a removed key, no version is needed.
+            if value.is_none() {
+                writer.delete(key)?;
+                continue;
+            }
             stored.clear();
-            let value = Some(value);
             push_version(&mut stored, Version { ts, value });
             writer.put(key, &stored)?;
         }

@@ -143,6 +143,7 @@ macro_rules! for_each_case {
             limits::a_large_transaction_commits_whole;
             loads::are_whole_after_their_end;
             loads::replace_what_was_there;
+            loads::remove_keys;
             loads::that_do_not_end_can_be_destroyed;
             loads::refuse_what_is_out_of_order;
             durability::commits_survive_reopening;

@@ -142,6 +142,47 @@ pub fn replace_what_was_there(new_subject: Factory) {
     }
 }
 
+/// Of an earlier load, and such that are not there.
+pub fn remove_keys(new_subject: Factory) {
+    let subject = new_subject();
+    let store = subject.open(Limits::default());
+    load(&store);
+    // In the row cache, if there is one.
+    check(&store.latest(), false);
+    let second = store.begin_load(&range(), None);
+    let mut writer = second.writer(range());
+    for n in (0..PAIRS).filter(|n| n % 3 != 0) {
+        match n % 3 {
+            1 => writer.remove(&key(n)).unwrap(),
+            _ => writer.put(&key(n), b"second").unwrap(),
+        }
+        if n % 7 == 0 {
+            writer.remove(&[&key(n)[..], b"absent"].concat()).unwrap();
+        }
+    }
+    writer.close().unwrap();
+    second.finish().unwrap();
+    let check = |store: &Store| {
+        let mut left = (0..PAIRS).filter(|n| n % 3 != 1);
+        let visit = &mut |found: &[u8], bytes: &[u8]| {
+            let n = left.next().unwrap();
+            let expected = if n % 3 == 0 { value(n) } else { b"second".to_vec() };
+            assert!(found == key(n) && bytes == expected, "pair {n}");
+            std::ops::ControlFlow::Continue(())
+        };
+        store.latest().scan(&range(), false, visit).unwrap();
+        assert_eq!(left.next(), None);
+        assert_eq!(store.latest().get(&key(1)).unwrap(), None);
+    };
+    check(&store);
+    if subject.is_persistent() {
+        drop(store);
+        let store = subject.open(Limits::default());
+        check(&store);
+        write(&store, &[("other", Some("1"))]);
+    }
+}
+
 pub fn that_do_not_end_can_be_destroyed(new_subject: Factory) {
     let store = open(new_subject);
     let load = store.begin_load(&range(), None);

@@ -2,7 +2,8 @@
 //!
 //! A load is for a range that no transaction and no snapshot reads before it has ended: the index entries or rows
 //! of something that no definition names yet. It is no transaction. It has no write buffer, takes no locks and is
-//! bounded by the disk only; its pairs replace what the range has under their keys.
+//! bounded by the disk only; its pairs replace what the range has under their keys. It can also remove keys, of which
+//! nothing is left then.
 //!
 //! An engine with files ([`Engine::loads_by_file`]) writes pairs to sorted files beside its data and adds all of
 //! them at one moment: after [`Load::finish`] all pairs are there, on disk, and after anything else none. Others
@@ -53,9 +54,6 @@ use std::thread;
 
 /// Bytes of pairs that a writer gathers for a file, if there is as much memory.
 pub const FILE_BYTES: usize = 16 << 20;
-
-/// Threads that write files leave the processors to others.
-const NICE: i32 = 19;
 
 /// Before everything else. Not 0, which stands for a version that is not there.
 pub const BEFORE_ALL: Timestamp = 1;
@@ -121,7 +119,8 @@ impl Load {
         }
     }
 
-    /// Ends the load: after this, all pairs are in the store and on disk. Returns their number.
+    /// Ends the load: after this, all pairs are in the store and on disk. Returns their number, keys that were
+    /// removed included.
     ///
     /// # Errors
     /// [`Error::Internal`]: a writer was not closed, or two wrote the same part. [`Error::Interrupted`],
@@ -161,7 +160,10 @@ impl Load {
         };
         let mut txn = Transaction::begin(Arc::clone(&self.engine), options, self.broker)?;
         for (key, value) in pairs.iter() {
-            txn.put(key.to_vec(), value.to_vec())?;
+            match value {
+                Some(value) => txn.put(key.to_vec(), value.to_vec())?,
+                None => txn.delete(key.to_vec())?,
+            }
         }
         txn.commit(Durability::Sync)?;
         Ok(())
@@ -192,14 +194,26 @@ impl LoadWriter<'_> {
     /// [`Error::Internal`] for a key out of order or outside the writer's part; [`Error::KeyTooLarge`],
     /// [`Error::ValueTooLarge`]; those of writing what has been gathered, [`Error::Interrupted`].
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.push(key, Some(value))
+    }
+
+    /// Removes a key, which is above all that this writer has had and need not be there.
+    ///
+    /// # Errors
+    /// As [`LoadWriter::put`].
+    pub fn remove(&mut self, key: &[u8]) -> Result<()> {
+        self.push(key, None)
+    }
+
+    fn push(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<()> {
         let is_above = key > self.last.as_slice() || self.last.is_empty();
         if !is_above || !self.part.contains(key) {
             return Err(out_of_order());
         }
         let limits = self.load.engine.limits();
         limits.check_key(key)?;
-        limits.check_value(value)?;
-        if self.pairs.bytes() + key.len() + value.len() > self.limit {
+        limits.check_value(value.unwrap_or_default())?;
+        if self.pairs.bytes() + key.len() + value.map_or(0, <[u8]>::len) > self.limit {
             self.flush()?;
         }
         self.pairs.push(key, value);
@@ -239,7 +253,7 @@ impl LoadWriter<'_> {
         let pairs = std::mem::replace(&mut self.pairs, before);
         let (engine, ts) = (Arc::clone(&self.load.engine), self.load.ts);
         let write = move || {
-            scheduling::Turns::Nicer(NICE).ask();
+            scheduling::background::begin();
             let file = engine.write_sorted_file(&pairs, ts);
             (pairs, file)
         };

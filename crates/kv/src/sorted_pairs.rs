@@ -2,28 +2,38 @@
 
 use std::path::{Path, PathBuf};
 
-/// Pairs in the order of their keys, gathered in memory.
+/// Pairs, and keys to be removed, in the order of their keys, gathered in memory.
 #[derive(Debug, Default)]
 pub struct SortedPairs {
     bytes: Vec<u8>,
     /// Where each pair's key begins and where its value begins; a value ends where the next key begins.
     places: Vec<(usize, usize)>,
+    /// Positions of the keys that are to be removed. In most loads there are none.
+    removed: Vec<usize>,
 }
 
 impl SortedPairs {
-    /// Appends a pair, whose key is above all others.
-    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
+    /// Appends a key, which is above all others, and its value; `None`: the key is to be removed.
+    pub(crate) fn push(&mut self, key: &[u8], value: Option<&[u8]>) {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(key);
+        if value.is_none() {
+            self.removed.push(self.places.len());
+        }
         self.places.push((at, self.bytes.len()));
-        self.bytes.extend_from_slice(value);
+        self.bytes.extend_from_slice(value.unwrap_or_default());
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    /// The keys with their values, or `None` for those to be removed.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         let ends = self.places.iter().skip(1).map(|(key, _)| *key);
         let ends = ends.chain(std::iter::once(self.bytes.len()));
-        self.places.iter().zip(ends).filter_map(|(&(key, value), end)| {
-            Some((self.bytes.get(key..value)?, self.bytes.get(value..end)?))
+        let mut removed = self.removed.iter().peekable();
+        let places = self.places.iter().zip(ends).enumerate();
+        places.filter_map(move |(at, (&(start, middle), end))| {
+            let is_removed = removed.next_if_eq(&&at).is_some();
+            let value = self.bytes.get(middle..end)?;
+            Some((self.bytes.get(start..middle)?, (!is_removed).then_some(value)))
         })
     }
 
@@ -33,7 +43,9 @@ impl SortedPairs {
 
     /// The bytes of memory that it has.
     pub(crate) fn capacity(&self) -> usize {
-        self.bytes.capacity() + self.places.capacity() * size_of::<(usize, usize)>()
+        self.bytes.capacity()
+            + self.places.capacity() * size_of::<(usize, usize)>()
+            + self.removed.capacity() * size_of::<usize>()
     }
 
     /// How many pairs there are.
@@ -54,6 +66,7 @@ impl SortedPairs {
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.places.clear();
+        self.removed.clear();
     }
 }
 

@@ -1,5 +1,5 @@
-//! Requests to the kernel that make the server faster: how its threads take turns on the processors (here),
-//! and the size of the pages that its code lies in ([`code`]).
+//! Requests to the kernel that make the server faster: how its threads take turns on the processors (here and
+//! [`background`]), and the size of the pages that its code lies in ([`code`]).
 //!
 //! Not here: which thread requests which scheduling. The server's connection threads and the engines'
 //! background threads do that themselves. Where to go next: `server`'s `workers`, which requests the most.
@@ -12,6 +12,7 @@
 //!
 //! Source: `sched_setattr(2)`. `sched_runtime` sets the length of a slice since Linux 6.12.
 
+pub mod background;
 pub mod code;
 
 use std::time::Duration;
@@ -39,10 +40,13 @@ impl Turns {
 }
 
 #[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "two system calls without a safe wrapper")]
+#[expect(unsafe_code, reason = "three system calls without a safe wrapper")]
 mod linux {
     use super::Turns;
-    use libc::{SCHED_BATCH, SCHED_OTHER, SYS_sched_getattr, SYS_sched_setattr, c_int, sched_attr, syscall};
+    use libc::{
+        CLOCK_THREAD_CPUTIME_ID, SCHED_BATCH, SCHED_OTHER, SYS_sched_getattr, SYS_sched_setattr, c_int,
+        clock_gettime, sched_attr, syscall, timespec,
+    };
     use std::time::Duration;
 
     /// The highest value of `nice(2)`.
@@ -53,10 +57,7 @@ mod linux {
             return;
         };
         // If the server was started with another policy, that was on purpose.
-        if ![SCHED_OTHER, SCHED_BATCH]
-            .map(policy)
-            .contains(&attributes.sched_policy)
-        {
+        if !is_one_of(&attributes, [SCHED_OTHER, SCHED_BATCH]) {
             return;
         }
         let (wanted, turn, nicer) = match turns {
@@ -68,9 +69,39 @@ mod linux {
         attributes.sched_policy = policy(wanted);
         attributes.sched_runtime = u64::try_from(turn.as_nanos()).unwrap_or(u64::MAX);
         attributes.sched_nice = attributes.sched_nice.saturating_add(nicer).min(NICEST);
+        set(&attributes);
+    }
+
+    /// Changes the policy of the calling thread from `from` to `to`. Whether it had that policy.
+    pub fn change_policy(from: c_int, to: c_int) -> bool {
+        let Some(mut attributes) = attributes().filter(|a| is_one_of(a, [from])) else {
+            return false;
+        };
+        attributes.sched_policy = policy(to);
+        set(&attributes);
+        true
+    }
+
+    /// The processor time of the calling thread.
+    pub fn processor_time() -> Duration {
+        let mut time = timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: the kernel writes one `timespec`.
+        unsafe { clock_gettime(CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+        let seconds = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+        seconds + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
+    }
+
+    fn set(attributes: &sched_attr) {
         // SAFETY: 0 is the calling thread. The kernel reads as many bytes as the structure's first field
         // says, which is its size.
-        unsafe { syscall(SYS_sched_setattr, 0, &raw const attributes, 0) };
+        unsafe { syscall(SYS_sched_setattr, 0, &raw const *attributes, 0) };
+    }
+
+    fn is_one_of<const N: usize>(attributes: &sched_attr, policies: [c_int; N]) -> bool {
+        policies.map(policy).contains(&attributes.sched_policy)
     }
 
     fn policy(policy: c_int) -> u32 {
@@ -125,6 +156,8 @@ mod tests {
             assert_eq!(state(), (3, turn(300_000), nice));
             Turns::Nicer(2).ask();
             assert_eq!(state(), (0, usual, (nice + 2).min(19)));
+            background::begin();
+            assert_eq!(state().0, 5);
         })
         .join()
         .unwrap();

@@ -99,6 +99,7 @@ pub(super) fn sort_entries(
             });
             rows += 1;
             if rows % ENTRIES_PER_LOOK == 0 {
+                scheduling::background::look();
                 pace.rows.fetch_add(ENTRIES_PER_LOOK, Ordering::Relaxed);
                 if pace.stop.load(Ordering::Relaxed) {
                     return ControlFlow::Break(());

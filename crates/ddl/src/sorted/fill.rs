@@ -1,18 +1,17 @@
-//! The entries of an index, merged and written to files.
+//! The entries of an index, merged, written to files and made part of the store.
 
 use std::sync::atomic::Ordering;
 
-use kv::{Runs, Snapshot, Store};
+use kv::{KeyRange, Load, Runs, Snapshot, Store};
 use schema::layout::IndexLayout;
 use schema::model::Table;
 use types::{Error, Result};
 
-use super::complete::LoadedIndex;
 use super::entries::duplicate_of;
 use super::pace::{ENTRIES_PER_LOOK, Pace};
 use crate::change::ranges;
 
-/// Merges the entries of an index, and writes them to files. Less of them if the build is to stop.
+/// Writes the entries of an index to the store. None of them if the build is to stop.
 ///
 /// # Errors
 /// 1062 for two entries with one key, those of the store.
@@ -21,21 +20,17 @@ pub(super) fn fill(
     (table, index): (&Table, usize),
     runs: Runs,
     pace: &Pace<'_>,
-) -> Result<Vec<LoadedIndex>> {
+) -> Result<()> {
     let mut places = ranges(table.index_ranges(index));
     places.sort_by(|a, b| a.start.cmp(&b.start));
-    let load = |range| LoadedIndex {
-        index,
-        load: store.begin_load(&range, Some(pace.interrupt())),
-        range,
-    };
-    let loads: Vec<_> = places.into_iter().map(load).collect();
+    let load = |range| (store.begin_load(&range, Some(pace.interrupt())), range);
+    let loads: Vec<(Load, KeyRange)> = places.into_iter().map(load).collect();
     let is_unique = table.indexes[index].unique || table.indexes[index].primary;
     let (mut last_key, mut last_value) = (Vec::new(), Vec::new());
     let mut rest = loads.iter();
     let mut next = || {
         rest.next()
-            .map(|place| (place, place.load.writer(place.range.clone())))
+            .map(|(load, range)| (range, load.writer(range.clone())))
     };
     let mut current = next();
     let mut entries = runs.merge(&|| pace.interrupt().check())?;
@@ -43,7 +38,7 @@ pub(super) fn fill(
     while let Some((key, value)) = entries.next()? {
         while current
             .as_ref()
-            .is_some_and(|(place, _)| is_behind(key, &place.range.end))
+            .is_some_and(|(range, _)| is_behind(key, &range.end))
         {
             if let Some((_, writer)) = current.take() {
                 writer.close()?;
@@ -65,14 +60,20 @@ pub(super) fn fill(
         };
         writer.put(key, value)?;
         count += 1;
-        if count.is_multiple_of(ENTRIES_PER_LOOK) && pace.stop.load(Ordering::Relaxed) {
-            break;
+        if count.is_multiple_of(ENTRIES_PER_LOOK) {
+            scheduling::background::look();
+            if pace.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
         }
     }
     if let Some((_, writer)) = current {
         writer.close()?;
     }
-    Ok(loads)
+    for (load, _) in loads {
+        load.finish()?;
+    }
+    Ok(())
 }
 
 /// An empty end: no bound.

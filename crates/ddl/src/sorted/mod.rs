@@ -2,102 +2,118 @@
 //!
 //! 1. Several threads read the rows at one snapshot, and sort the entries that they make of them
 //!    ([`entries`]).
-//! 2. All entries are merged and written to files, in the order of their keys ([`mod@fill`]). Of a unique
-//!    index, two entries with one key are a duplicate.
-//! 3. For a moment no other statement uses the table. The files become part of the store, and what writers
-//!    have changed since the snapshot is put on top of them ([`complete`]).
+//! 2. All entries are merged and written to files, in the order of their keys, and the files become part of the store
+//!    ([`mod@fill`]). Of a unique index, two entries with one key are a duplicate.
+//! 3. What writers have changed since the snapshot follows, in several passes ([`delta`]). For the last one, no other
+//!    statement uses the table, and the index is published before any does again.
 //!
-//! Writers maintain the index in all of that time (it is write-only), so they have written an entry, or
-//! removed one, for every row that has changed since the snapshot. The files replace what they have written
-//! under the same keys. So it is read before, and written again afterwards. It is found by its commit
-//! timestamps, deletions too: the snapshot keeps those from being collected.
+//! In all of that time the index is write-only, and writers maintain it under an id of its own, its *delta*. So nothing
+//! reads or writes where the files go: they need no lock, and lie in the lowest level of the store, without anything
+//! above them that would have to be merged with them. The newest version of each key of the delta is found by its commit
+//! timestamp, deletions too: the snapshot of the pass before keeps those from being collected.
 //!
-//! A crash leaves the job, and it begins again, with empty ranges: after the third step has begun, the newest
-//! entries may be lost, but not the rows that they are made of.
+//! A crash leaves the job, and the build begins again, with an empty index and the same delta.
 
-mod complete;
+mod delta;
 mod entries;
 mod fill;
 mod pace;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cluster::Cluster;
-use cluster::meta::keys;
-use kv::{Reader, Runs, Snapshot, Store};
+use kv::{Interrupt, Runs, Snapshot, Store};
 use parking_lot::Mutex;
-use schema::model::Table;
+use schema::model::{SchemaState, Table};
 use types::{Error, Result};
 
 use crate::change::ranges;
 use crate::context::Watch;
-use crate::job::Job;
-use complete::Built;
+use crate::job::{Job, TableChange};
+use crate::page_work::Backfilled;
+use delta::{By, Delta, DeltaPass};
 use entries::sort_entries;
 use fill::fill;
 use pace::{Pace, put_progress};
 
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Changed entries that are brought in a moment, while other statements wait.
+const FEW_CHANGES: usize = 1_000;
+/// Passes beside writers. If each has as much to do as the one before, there is no use in more.
+const PASSES_MAX: usize = 8;
+
 const THREADS_MAX: usize = 16;
 const PARTS_PER_THREAD: usize = 4;
-/// The value of `nice(2)` of these threads.
-const NICE: i32 = 19;
 
-/// Whether a job's indexes are built so. `conversion`: rows are rewritten, which takes another way.
-pub(crate) fn applies(store: &Store, job: &Job) -> bool {
-    let made = job.change.as_ref();
-    store.loads_by_file()
-        && made.is_some_and(|made| made.conversion.is_none() && !made.new_indexes.is_empty())
+/// Whether the indexes of a change are built so. Rows that are rewritten take another way.
+pub(crate) fn applies(store: &Store, made: &TableChange) -> bool {
+    store.loads_by_file() && made.conversion.is_none() && !made.new_indexes.is_empty()
+}
+
+/// Whether the new indexes of a change are complete in `table`.
+pub(crate) fn is_built(table: &Table, made: &TableChange) -> bool {
+    let new = made.new_indexes.iter();
+    new.map(|&id| table.indexes.iter().find(|index| index.id == id))
+        .all(|index| index.is_some_and(|index| index.state == SchemaState::Public))
 }
 
 /// A build before it reads the first row.
 pub(crate) struct Build<'a> {
     cluster: &'a Cluster,
-    table: &'a Table,
     job: &'a Job,
     watch: Watch<'a>,
-    snapshot: Snapshot,
+    /// Has the new indexes under their own ids.
+    table: Table,
     /// Positions in the table's indexes.
     indexes: Vec<usize>,
-}
-
-/// Whether an earlier attempt may have left entries.
-pub(crate) fn has_begun(store: &Store, job: &Job) -> Result<bool> {
-    Ok(store.latest().get(&keys::job_progress(job.id))?.is_some())
+    /// None if no other statement uses the table.
+    deltas: Vec<Delta>,
+    snapshot: Snapshot,
 }
 
 impl<'a> Build<'a> {
-    /// Of indexes that `table` has in any state, and that writers maintain. Where an earlier attempt
-    /// [`has_begun`], the caller keeps other statements from the table during this call.
+    /// Of indexes that `table` has, in any state and as the job has published them.
     pub(crate) fn begin(
         cluster: &'a Cluster,
-        table: &'a Table,
+        published: &Table,
         job: &'a Job,
         watch: Watch<'a>,
     ) -> Result<Self> {
-        planner::expressions(table)?;
         let store = cluster.store();
-        let new: &[i64] = job.change.as_ref().map_or(&[], |made| &made.new_indexes);
-        if has_begun(store, job)? {
-            for range in ranges(table.ranges_of_indexes(new)) {
+        let made = job.change.as_ref();
+        let made = made.ok_or_else(|| Error::internal("a job without a table"))?;
+        let mut table = published.clone();
+        for index in &mut table.indexes {
+            let delta = made.delta_indexes.iter().position(|&id| id == index.id);
+            if let Some(&id) = delta.and_then(|at| made.new_indexes.get(at)) {
+                index.id = id;
+            }
+        }
+        planner::expressions(&table)?;
+        // What an earlier attempt has left.
+        for range in ranges(table.ranges_of_indexes(&made.new_indexes)) {
+            if !store.is_blank(&range)? {
                 store.destroy_range(&range)?;
             }
         }
         put_progress(store, job, 0)?;
-        let is_new = |&at: &usize| new.contains(&table.indexes[at].id);
+        let is_new = |&at: &usize| made.new_indexes.contains(&table.indexes[at].id);
+        let indexes: Vec<usize> = (0..table.indexes.len()).filter(is_new).collect();
         Ok(Self {
             cluster,
-            table,
             job,
             watch,
+            deltas: deltas(published, &table, &indexes),
+            table,
+            indexes,
             snapshot: store.snapshot_for(watch.interrupt)?,
-            indexes: (0..table.indexes.len()).filter(is_new).collect(),
         })
     }
 
-    /// Reads the rows, and writes the entries to files.
+    /// Makes the indexes, as of a moment a little before it returns.
     ///
     /// # Errors
     /// 1062 for a duplicate, 1317 when interrupted, 8214 when cancelled, those of the store.
@@ -106,26 +122,24 @@ impl<'a> Build<'a> {
         let pace = Pace::new(store, self.job, self.watch);
         let sorted = self.sort(&pace)?;
         let sorted = Mutex::new(self.indexes.iter().zip(sorted).collect::<Vec<_>>());
-        let fill = || {
-            let mut loads = Vec::new();
-            loop {
-                let Some((&index, runs)) = sorted.lock().pop() else {
-                    return Ok(loads);
-                };
-                loads.extend(fill((store, &self.snapshot), (self.table, index), runs, &pace)?);
-            }
+        let fill = || loop {
+            let Some((&index, runs)) = sorted.lock().pop() else {
+                return Ok(());
+            };
+            fill((store, &self.snapshot), (&self.table, index), runs, &pace)?;
         };
-        let loads = in_parallel(threads().min(self.indexes.len()), &pace, fill)?;
+        in_parallel(threads().min(self.indexes.len()), &pace, fill)?;
         pace.look(true)?;
-        // Otherwise it would be written while other statements wait.
-        store.flush()?;
-        Ok(Built {
-            table: self.table,
+        let mut built = Built {
             store,
+            interrupt: self.watch.interrupt,
+            table: self.table,
+            deltas: self.deltas,
             snapshot: self.snapshot,
-            loads: loads.into_iter().flatten().collect(),
             rows: pace.rows.load(Ordering::Relaxed),
-        })
+        };
+        built.catch_up(&pace)?;
+        Ok(built)
     }
 
     /// The sorted entries of each index.
@@ -139,7 +153,7 @@ impl<'a> Build<'a> {
         let parts = Mutex::new(parts);
         let memory_each = kv::sort_memory(store) / threads / self.indexes.len().max(1);
         let source = (store, &self.snapshot);
-        let sort = || sort_entries(source, self.table, &self.indexes, memory_each, &parts, pace);
+        let sort = || sort_entries(source, &self.table, &self.indexes, memory_each, &parts, pace);
         let mut all = in_parallel(threads, pace, sort)?.into_iter();
         let mut sorted = all.next().unwrap_or_default();
         for others in all {
@@ -149,6 +163,75 @@ impl<'a> Build<'a> {
                 .for_each(|(runs, other)| runs.append(other));
         }
         Ok(sorted)
+    }
+}
+
+/// The deltas of new indexes, which `published` has under their ids.
+fn deltas(published: &Table, table: &Table, indexes: &[usize]) -> Vec<Delta> {
+    let has_delta = |&&at: &&usize| published.indexes[at].id != table.indexes[at].id;
+    let of_index = |&index: &usize| {
+        let written = ranges(published.index_ranges(index)).into_iter();
+        let pairs = written.zip(ranges(table.index_ranges(index)));
+        pairs.map(move |(written, range)| Delta {
+            index,
+            written,
+            range,
+        })
+    };
+    indexes.iter().filter(has_delta).flat_map(of_index).collect()
+}
+
+/// Indexes that have the entries of all rows as they were at a snapshot.
+pub(crate) struct Built<'a> {
+    store: &'a Store,
+    interrupt: &'a Arc<Interrupt>,
+    table: Table,
+    deltas: Vec<Delta>,
+    snapshot: Snapshot,
+    rows: u64,
+}
+
+impl Built<'_> {
+    /// Repeats passes until one has had little to do.
+    fn catch_up(&mut self, pace: &Pace<'_>) -> Result<()> {
+        for pass in 0..PASSES_MAX {
+            let by = if pass == 0 { By::File } else { By::Transactions };
+            let brought = self.pass(by)?;
+            pace.look(true)?;
+            if brought <= FEW_CHANGES {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings what has changed since the last pass. Returns how many entries that were.
+    fn pass(&mut self, by: By) -> Result<usize> {
+        if self.deltas.is_empty() {
+            return Ok(0);
+        }
+        let next = self.store.snapshot_for(self.interrupt)?;
+        let mut brought = 0;
+        for delta in &self.deltas {
+            let pass = DeltaPass::new(self.store, &self.table, delta, self.interrupt)?;
+            brought += pass.run(&self.snapshot, by)?;
+        }
+        self.snapshot = next;
+        Ok(brought)
+    }
+
+    /// Brings the last changes. The caller keeps all other statements from the table, until it has published the
+    /// indexes under their own ids.
+    ///
+    /// # Errors
+    /// 1062 for a duplicate that came with a row changed meanwhile, 1317, those of the store.
+    pub(crate) fn complete(mut self) -> Result<Backfilled> {
+        self.pass(By::Transactions)?;
+        let warnings = Vec::new();
+        Ok(Backfilled {
+            rows: self.rows,
+            warnings,
+        })
     }
 }
 
@@ -169,7 +252,7 @@ fn in_parallel<T: Send>(
     std::thread::scope(|scope| {
         let run = || {
             let _done = Done(&running);
-            scheduling::Turns::Nicer(NICE).ask();
+            scheduling::background::begin();
             work().inspect_err(|_| pace.stop.store(true, Ordering::Relaxed))
         };
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();

@@ -10,7 +10,6 @@ use super::*;
 use crate::about::About;
 use crate::alter_plan;
 use crate::backfill::backfill;
-use crate::between::with_new_indexes;
 use crate::changer::Jobs;
 use crate::context::Statement;
 use crate::job::Job;
@@ -121,7 +120,7 @@ pub(super) fn begin(db: &SchemaChanger, changes: &[schema::definition::AlterChan
     let altered = alter_plan::alter(&base, changes, &context()).unwrap();
     let state = online.then_some(SchemaState::WriteOnly);
     let between = if online {
-        with_new_indexes(&base, &altered.table, &altered.new_indexes, state).unwrap()
+        Table::clone(&base)
     } else {
         Table {
             max_index_id: altered.table.max_index_id,

@@ -1,0 +1,234 @@
+//! What writers have changed beside a sorted build, brought from the delta to the index.
+//!
+//! The delta of an index has the entries that writers have written since it was published, and the deletions of those
+//! that they have removed. So what the newest version of a key in it says is what the index has to have, once the
+//! files are part of the store. Two things need a look at other data, and only in a unique index:
+//!
+//! - A row of the files may have lost its entry to nobody: another row had the same values for a time, and has written
+//!   and removed the entry. Whether it still has them, the row says.
+//! - If it has, and another row has written the entry: a duplicate.
+//!
+//! Passes bring what has changed since the pass before. All but the last run beside writers, and each has less to do.
+//! The first goes to files, too, which needs no reads; small ones are ordinary transactions.
+
+use std::sync::Arc;
+
+use kv::{Durability, Interrupt, KeyRange, LoadWriter, Merge, Reader, Snapshot, Sorter, Store, TxnOptions};
+use schema::layout::IndexLayout;
+use schema::model::Table;
+use types::{Error, Result};
+
+use super::entries::{EntryMaker, duplicate_of};
+
+/// Changes that are looked at together, and that one transaction writes.
+const BATCH: usize = 512;
+
+/// Bytes of changes in memory; more go to a file.
+const MEMORY: usize = 8 << 20;
+
+/// The first byte of a change that is sorted: the entry was removed, or written.
+const REMOVED: u8 = 0;
+const WRITTEN: u8 = 1;
+
+/// The delta of an index under one physical id.
+pub(super) struct Delta {
+    /// Position in the table's indexes.
+    pub(super) index: usize,
+    /// Where writers have the entries.
+    pub(super) written: KeyRange,
+    /// The index itself.
+    pub(super) range: KeyRange,
+}
+
+impl Delta {
+    /// The key of the index for a key of the delta.
+    fn key(&self, written: &[u8]) -> Vec<u8> {
+        with_prefix(written, &self.written.start, &self.range.start)
+    }
+
+    fn written_key(&self, key: &[u8]) -> Vec<u8> {
+        with_prefix(key, &self.range.start, &self.written.start)
+    }
+}
+
+fn with_prefix(key: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    [to, key.get(from.len()..).unwrap_or_default()].concat()
+}
+
+/// How a pass writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    File,
+    Transactions,
+}
+
+/// An entry as the newest writer has left it.
+struct Change {
+    key: Vec<u8>,
+    /// `None`: it was removed.
+    value: Option<Vec<u8>>,
+}
+
+/// Brings changes of one delta to its index.
+pub(super) struct DeltaPass<'a> {
+    store: &'a Store,
+    /// Has the index under its own id.
+    table: &'a Table,
+    delta: &'a Delta,
+    layout: IndexLayout,
+    maker: EntryMaker,
+    is_unique: bool,
+    interrupt: &'a Arc<Interrupt>,
+}
+
+impl<'a> DeltaPass<'a> {
+    pub(super) fn new(
+        store: &'a Store,
+        table: &'a Table,
+        delta: &'a Delta,
+        interrupt: &'a Arc<Interrupt>,
+    ) -> Result<Self> {
+        Ok(Self {
+            store,
+            table,
+            delta,
+            layout: IndexLayout::new(table, delta.index, &[])?,
+            maker: EntryMaker::new(table, &[delta.index])?,
+            is_unique: table.indexes[delta.index].unique || table.indexes[delta.index].primary,
+            interrupt,
+        })
+    }
+
+    /// Brings what has changed since `since`, and returns how many entries that were.
+    ///
+    /// # Errors
+    /// 1062, 1317, those of the store.
+    pub(super) fn run(&self, since: &Snapshot, by: By) -> Result<usize> {
+        let mut sorter = Sorter::new(self.store, MEMORY);
+        self.store
+            .scan_newer(&self.delta.written, since, &mut |key, value| {
+                let key = self.delta.key(key);
+                match value {
+                    Some(value) => sorter.push(&key, &[&[WRITTEN], value].concat()),
+                    None => sorter.push(&key, &[REMOVED]),
+                }
+            })?;
+        let changes = sorter.finish().merge(&|| self.interrupt.check())?;
+        match by {
+            By::Transactions => self.bring(changes, &mut |batch| self.write(batch)),
+            By::File => {
+                let load = self.store.begin_load(&self.delta.range, Some(self.interrupt));
+                let mut writer = load.writer(self.delta.range.clone());
+                let count = self.bring(changes, &mut |batch| write_to_file(&mut writer, batch))?;
+                writer.close()?;
+                load.finish()?;
+                Ok(count)
+            }
+        }
+    }
+
+    fn bring(&self, mut changes: Merge, write: &mut dyn FnMut(Vec<Change>) -> Result<()>) -> Result<usize> {
+        let (mut batch, mut count) = (Vec::new(), 0);
+        loop {
+            let change = changes.next()?.map(|(key, change)| Change {
+                key: key.to_vec(),
+                value: match change.split_first() {
+                    Some((&WRITTEN, value)) => Some(value.to_vec()),
+                    _ => None,
+                },
+            });
+            let is_last = change.is_none();
+            batch.extend(change);
+            if batch.len() == BATCH || is_last {
+                self.interrupt.check()?;
+                count += batch.len();
+                let batch = std::mem::take(&mut batch);
+                write(match self.is_unique {
+                    true => self.decide(batch)?,
+                    false => batch,
+                })?;
+            }
+            if is_last {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// What a unique index has to have under keys that have changed, as of one moment after the change. If they have
+    /// changed since, the next pass has them again.
+    fn decide(&self, batch: Vec<Change>) -> Result<Vec<Change>> {
+        let newest = self.store.snapshot_now()?;
+        let keys: Vec<_> = batch.into_iter().map(|change| change.key).collect();
+        let written: Vec<_> = keys.iter().map(|key| self.delta.written_key(key)).collect();
+        let (stored, written) = (newest.batch_get(&keys)?, newest.batch_get(&written)?);
+        let mut decided = Vec::new();
+        for ((key, stored), value) in keys.into_iter().zip(stored).zip(written) {
+            let change = Change { key, value };
+            if change.value == stored {
+                continue;
+            }
+            let keeps = match &stored {
+                Some(stored) => self.keeps(&newest, &change, stored)?,
+                None => false,
+            };
+            if !keeps {
+                decided.push(change);
+            }
+        }
+        Ok(decided)
+    }
+
+    /// Whether the index keeps the entry that it has, because its row still has it.
+    ///
+    /// # Errors
+    /// 1062: another row has it, too.
+    fn keeps(&self, newest: &dyn Reader, change: &Change, stored: &[u8]) -> Result<bool> {
+        let owner = self.layout.row_key(&change.key, stored)?;
+        let other = match &change.value {
+            Some(value) => Some(self.layout.row_key(&change.key, value)?),
+            None => None,
+        };
+        if other.as_ref() == Some(&owner) {
+            return Ok(false);
+        }
+        let Some(row) = newest.get(&owner)? else {
+            return Ok(false);
+        };
+        let mut has = false;
+        self.maker
+            .entries(&owner, &row, |_, entry| has |= entry.key == change.key)?;
+        match (has, other) {
+            (true, Some(_)) => Err(self.duplicate(newest, &owner)),
+            (has, _) => Ok(has),
+        }
+    }
+
+    fn duplicate(&self, newest: &dyn Reader, owner: &[u8]) -> Error {
+        duplicate_of(self.table, self.delta.index, newest, owner).unwrap_or_else(|error| error)
+    }
+
+    fn write(&self, batch: Vec<Change>) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut txn = self.store.begin(TxnOptions::default())?;
+        for Change { key, value } in batch {
+            match value {
+                Some(value) => txn.put(key, value)?,
+                None => txn.delete(key)?,
+            }
+        }
+        txn.commit(Durability::Os)?;
+        Ok(())
+    }
+}
+
+fn write_to_file(writer: &mut LoadWriter<'_>, batch: Vec<Change>) -> Result<()> {
+    for Change { key, value } in batch {
+        match value {
+            Some(value) => writer.put(&key, &value)?,
+            None => writer.remove(&key)?,
+        }
+    }
+    Ok(())
+}
