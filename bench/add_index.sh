@@ -4,7 +4,7 @@
 #
 #   bench/add_index.sh PEER [ROWS [BUILDS]]
 #
-# PEER: mariadb or mysql, as for bench/compare.sh. ROWS: of the table (10000000). BUILDS: in a row, for each server (3).
+# PEER: mariadb or mysql, as for bench/compare.sh; none: StemDB alone. ROWS: of the table (10000000). BUILDS: in a row, for each server (3).
 #
 # COLUMN: what is indexed: customer, an INT, or note, a VARCHAR(60) (customer). WRITERS: connections that update both
 # columns of random rows (4; 0: none). STEMDB: the binary (target/release/stemdb). MEMORY_MIB: buffer pool, or caches (2048).
@@ -30,7 +30,8 @@ warm=10 between=5
 client=$(command -v mariadb || command -v mysql) || fail "no mariadb or mysql client"
 case $peer in
 mariadb | mysql) "find_$peer" ;;
-*) fail "PEER is mariadb or mysql" ;;
+none) ;;
+*) fail "PEER is mariadb, mysql or none" ;;
 esac
 [ "$writers" = 0 ] || command -v sysbench >/dev/null || fail "no sysbench"
 mkdir -p "$out"
@@ -49,7 +50,7 @@ make_rows() {
         split("amber birch cedar delta ember fjord grove hazel ivory jetty karst lemon maple north ocean", words, " ")
         for (id = 1; id <= rows; id++) {
             moment = sprintf("2024-%02d-%02d %02d:%02d:%02d", 1 + rand() * 12, 1 + rand() * 28, rand() * 24, rand() * 60, rand() * 60)
-            note = sprintf("%07x ", rand() * 268435456) words[1 + int(rand() * 15)] " " words[1 + int(rand() * 15)] sprintf(" of order %010d", rand() * 10000000000)
+            note = sprintf("%07x ", rand() * 268435456) words[1 + int(rand() * 15)] " " words[1 + int(rand() * 15)] sprintf(" of order %09d", rand() * 1000000000)
             print id, 1 + int(rand() * 1000000), moment, note
         }
     }'
@@ -146,6 +147,7 @@ measure() {
 start_stemdb "$stemdb" "$out/stemdb" "$memory_mib"
 measure stemdb
 stop_server
+[ "$peer" != none ] || exit 0
 "start_$peer" "$out/$peer" "$memory_mib"
 measure "$peer"
 stop_server

@@ -6,6 +6,7 @@ fn main() {
     println!("cargo:rerun-if-changed=memtable");
     println!("cargo:rerun-if-changed=src/recovery/checksum.cc");
     println!("cargo:rerun-if-changed=src/full_disk.cc");
+    println!("cargo:rerun-if-changed=src/latest/gap.cc");
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=ROCKSDB_LIB_DIR");
     if std::env::var_os("ROCKSDB_LIB_DIR").is_some() {
@@ -36,5 +37,6 @@ fn main() {
         .file("memtable/sorted_runs.cc")
         .file("src/recovery/checksum.cc")
         .file("src/full_disk.cc")
+        .file("src/latest/gap.cc")
         .compile("stemdb_memtable");
 }

@@ -1,5 +1,6 @@
 //! How RocksDB is configured, and why.
 
+use crate::latest::allow_cuts;
 use crate::layout::{LATEST, META, Version};
 use crate::machine;
 use crate::memtable::with_sorted_runs;
@@ -191,6 +192,7 @@ impl RocksOptions {
         let buffer_bytes = usize::try_from(self.write_buffer_bytes).unwrap_or(usize::MAX);
 
         let mut latest = with_sorted_runs(level_compacted(buffer_bytes, WRITE_BUFFERS.into()))?;
+        allow_cuts(&mut latest);
         let mut table = table(cache);
         // Most reads are for one key, many for one that does not exist (unique checks). So there is a bloom
         // filter, and a hash index within each block.

@@ -284,7 +284,8 @@ impl Storage for RocksStorage {
 
     fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
         let range = self.with_end(range)?;
-        self.versions.latest.ingest(&range, &files)
+        // Commits wait for a part of it.
+        scheduling::background::waited_for(|| self.versions.latest.ingest(&range, &files))
     }
 
     fn verify_cached(

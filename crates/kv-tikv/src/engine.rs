@@ -138,6 +138,7 @@ impl Engine for TikvEngine {
             ts,
             reverse,
             interrupt,
+            fills_caches: _,
         } = request;
         self.at_one_moment(ReadAt { ts, interrupt }, |at| {
             scan::visit(&self.node.cluster, range, at, reverse, visit)

@@ -87,6 +87,8 @@ pub struct ScanRequest<'a> {
     pub reverse: bool,
     /// Checked at intervals, also between pairs that are not visited.
     pub interrupt: Option<&'a Interrupt>,
+    /// Whether caches take what is read.
+    pub fills_caches: bool,
 }
 
 /// One store of versioned keys.

@@ -125,6 +125,24 @@ impl Snapshot {
         }
     }
 
+    /// [`Reader::scan`] of much that is read once: caches keep what others need.
+    pub fn scan_once(&self, range: &KeyRange, visit: &mut Visit) -> Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        if self.private_at(&range.start).is_some() {
+            return self.scan(range, false, visit);
+        }
+        let request = ScanRequest {
+            range,
+            ts: self.ts(),
+            reverse: false,
+            interrupt: self.interrupt.as_deref(),
+            fills_caches: false,
+        };
+        self.engine().scan(request, visit)
+    }
+
     fn read_at(&self) -> ReadAt<'_> {
         ReadAt {
             ts: self.ts(),
@@ -278,6 +296,7 @@ impl Reader for Reading<'_> {
                 ts: self.at.ts,
                 reverse,
                 interrupt: self.at.interrupt,
+                fills_caches: true,
             },
             visit,
         )

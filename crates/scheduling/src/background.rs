@@ -67,6 +67,18 @@ pub fn look() {
     });
 }
 
+/// Runs `work`, for which other threads wait, with usual turns.
+pub fn waited_for<T>(work: impl FnOnce() -> T) -> T {
+    let is_idle = SHARE.with_borrow(|mine| mine.as_ref().is_some_and(|share| share.is_idle));
+    if !is_idle {
+        return work();
+    }
+    change(false);
+    let done = work();
+    change(true);
+    done
+}
+
 fn has_enough(had: Duration, passed: Duration) -> bool {
     had * LEAST >= passed
 }

@@ -90,7 +90,7 @@ pub(super) fn sort_entries(
     while !pace.stop.load(Ordering::Relaxed) {
         let Some(part) = parts.lock().pop() else { break };
         let (mut rows, mut failed) = (0, None);
-        snapshot.scan(&part, false, &mut |key, value| {
+        snapshot.scan_once(&part, &mut |key, value| {
             let mut pushed = Ok(());
             let made = maker.entries(key, value, |number, entry| {
                 if let Some(sorter) = sorters.get_mut(number).filter(|_| pushed.is_ok()) {

@@ -121,6 +121,7 @@ impl<'a> Build<'a> {
         let store = self.cluster.store();
         let pace = Pace::new(store, self.job, self.watch);
         let sorted = self.sort(&pace)?;
+        pace.look(true)?;
         let sorted = Mutex::new(self.indexes.iter().zip(sorted).collect::<Vec<_>>());
         let fill = || loop {
             let Some((&index, runs)) = sorted.lock().pop() else {

@@ -11,6 +11,7 @@
 mod batch;
 pub(crate) mod cache;
 pub(crate) mod deletions;
+mod gap;
 mod load;
 mod measure;
 mod records;
@@ -19,6 +20,7 @@ mod split;
 
 pub use batch::Prepared;
 pub(crate) use batch::{Group, PutHeads};
+pub(crate) use gap::allow_cuts;
 pub(crate) use load::{PageLoads, load_page_around};
 use sizes::Expansion;
 pub(crate) use sizes::approximate_bytes;
@@ -219,6 +221,12 @@ impl Latest {
     /// disk, and what they hold replaces what was under its keys. Other commits wait while a write buffer is
     /// written to a file, so most of it is written before.
     pub fn ingest(&self, range: &KeyRange, files: &[SortedFile]) -> Result<()> {
+        if self.first_and_last_key(range)?.is_none()
+            && let Err(error) = gap::make_gap(self, range)
+        {
+            // A compaction may be at work on it. The files go to another level.
+            tracing::info!(%error, "no gap in the lowest level for the files of a load");
+        }
         self.flush()?;
         let ingested = self.log.between_logs(&self.db, || {
             self.flush_families()?;

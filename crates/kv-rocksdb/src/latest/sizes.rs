@@ -236,6 +236,7 @@ mod tests {
                 ts: 50,
                 reverse: false,
                 interrupt: None,
+                fills_caches: true,
             };
             let visit = &mut |_: &[u8], _: &[u8]| std::ops::ControlFlow::Continue(());
             storage.scan(request, visit).unwrap();

@@ -224,6 +224,7 @@ mod tests {
             ts,
             reverse,
             interrupt: None,
+            fills_caches: true,
         };
         let visit = &mut |key: &[u8], value: &[u8]| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

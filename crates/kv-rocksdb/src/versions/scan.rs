@@ -86,7 +86,12 @@ impl<'a> Scan<'a> {
     /// The page with which the scan of `rest` continues. Only a forward scan loads pages.
     fn next_page(&mut self, rest: &KeyRange) -> Result<Option<PageRange>> {
         let latest = &self.versions.latest;
-        let ScanRequest { ts, reverse, .. } = self.request;
+        let ScanRequest {
+            ts,
+            reverse,
+            fills_caches,
+            ..
+        } = self.request;
         let found = if reverse {
             latest.cache().before(&rest.end, ts)
         } else {
@@ -94,7 +99,7 @@ impl<'a> Scan<'a> {
         };
         match found {
             Lookup::Found(page) => Ok(Some(page)),
-            Lookup::Missing if !reverse => self.load_page(rest),
+            Lookup::Missing if !reverse && fills_caches => self.load_page(rest),
             Lookup::Missing | Lookup::TooOld => Ok(None),
         }
     }
@@ -159,7 +164,11 @@ impl<'a> Scan<'a> {
 
     /// Visits a range as it is stored in RocksDB.
     fn scan_stored(&self, range: &KeyRange, visit: &mut Visit) -> Result<()> {
-        let mut iterator = self.versions.latest.iterate(range)?;
+        let latest = &self.versions.latest;
+        let mut iterator = match self.request.fills_caches {
+            true => latest.iterate(range)?,
+            false => latest.iterate_once(range)?,
+        };
         if self.request.reverse {
             iterator.seek_to_last();
         } else {
