@@ -13,15 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source bench/servers.sh
 
-fail() {
-    echo "add_index.sh: $*" >&2
-    exit 1
-}
-
-[ $# -ge 1 ] || {
-    sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "$0" >&2
-    exit 2
-}
+[ $# -ge 1 ] || usage
 peer=$1 rows=${2:-10000000} builds=${3:-3}
 column=${COLUMN:-customer} writers=${WRITERS:-4}
 stemdb=${STEMDB:-target/release/stemdb} memory_mib=${MEMORY_MIB:-2048} out=${ADD_INDEX_DIR:-var/bench/add-index}

@@ -49,7 +49,7 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
     };
     match &made.conversion {
         None if made.new_indexes.is_empty() => Ok(Backfilled::default()),
-        None if sorted::applies(cluster.store(), made) && !made.online => {
+        None if made.sorts(cluster.store()) && !made.online => {
             sorted::Build::begin(cluster, table, job, watch)?
                 .run()?
                 .complete()

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cluster::meta::record::{Record, decode};
 use cluster::meta::{Meta, keys, read_all};
-use kv::Reader;
+use kv::{Reader, Store};
 use schema::definition::TableName;
 use schema::model::{SchemaState, Table};
 use schema::shadow::Conversion;
@@ -111,6 +111,11 @@ impl TableChange {
         self.conversion.is_none() && !(self.new_checks.is_empty() && self.new_keys.is_empty())
     }
 
+    /// Whether the new indexes are built by sorting ([`crate::sorted`]). Rows that are rewritten take another way.
+    pub(crate) fn sorts(&self, store: &Store) -> bool {
+        store.loads_by_file() && self.conversion.is_none() && !self.new_indexes.is_empty()
+    }
+
     /// The same with a delta for each new index.
     pub(crate) fn with_deltas(mut self) -> Self {
         let first = self.target.max_index_id + 1;
@@ -155,11 +160,12 @@ impl TableChange {
 impl Record for Job {
     fn format(&self) -> u32 {
         let change = self.change.as_ref();
-        let has_deltas = change.is_some_and(|made| !made.delta_indexes.is_empty());
-        // A reader of format 1 would end the job and leave what has been filled, or what lies in deltas.
-        match self.fills.is_empty() && !has_deltas {
-            true => change.map_or(1, |made| made.target.format()),
-            false => 2,
+        match change {
+            // Another reader would not find the indexes that are to be filled, and publish them empty.
+            Some(made) if !made.delta_indexes.is_empty() => 4,
+            // A reader of format 1 would end the job and leave what has been filled.
+            _ if !self.fills.is_empty() => 2,
+            _ => change.map_or(1, |made| made.target.format()),
         }
     }
 }
@@ -218,8 +224,12 @@ impl Job {
     }
 
     /// Whether a job that no process works on is continued. Otherwise it is undone.
-    pub(crate) fn can_go_on(&self) -> bool {
-        !self.cancelled && self.change.as_ref().is_some_and(|change| change.online)
+    pub(crate) fn can_go_on(&self, store: &Store) -> bool {
+        // A release without deltas has stored it, or the data were copied here from another kind of store: which of
+        // the entries are old is not known.
+        let fits = |made: &TableChange| made.sorts(store) != made.delta_indexes.is_empty();
+        let change = self.change.as_ref();
+        !self.cancelled && change.is_some_and(|made| made.online && fits(made))
     }
 }
 

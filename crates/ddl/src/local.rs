@@ -54,11 +54,7 @@ impl LocalJobs {
         let mut pending = Vec::new();
         for job in Job::read_all(&cluster.store().latest())? {
             let locks = cluster.metadata_locks().lock_for_change(&job.tables(), &limit)?;
-            let made = job.change.as_ref();
-            let sorts = made.is_some_and(|made| sorted::applies(cluster.store(), made));
-            // Stored by a release whose writers had no deltas: which of the entries are old is not known.
-            let lacks_deltas = sorts && made.is_some_and(|made| made.delta_indexes.is_empty());
-            let undo = !job.can_go_on() || lacks_deltas;
+            let undo = !job.can_go_on(cluster.store());
             pending.push(PendingJob { job, locks, undo });
         }
         Ok(Self {
@@ -206,7 +202,7 @@ impl LocalJobs {
         let cluster = &self.publisher.cluster;
         let table = self.table_of(job)?;
         let made = job.change.as_ref();
-        let sorts = made.filter(|made| sorted::applies(cluster.store(), made));
+        let sorts = made.filter(|made| made.sorts(cluster.store()));
         let validates = made.filter(|made| made.validates());
         let done = match sorts {
             Some(made) if !sorted::is_built(&table, made) => {
@@ -298,7 +294,7 @@ impl LocalJobs {
                     state,
                     ..TableChange::of(base, altered, state.is_some())
                 };
-                if made.online && sorted::applies(self.publisher.cluster.store(), &made) {
+                if made.online && made.sorts(self.publisher.cluster.store()) {
                     made = made.with_deltas();
                 }
                 let job = Job {

@@ -87,7 +87,7 @@ pub struct ScanRequest<'a> {
     pub reverse: bool,
     /// Checked at intervals, also between pairs that are not visited.
     pub interrupt: Option<&'a Interrupt>,
-    /// Whether caches take what is read.
+    /// Whether caches take what is read, even if they have to drop other things for it.
     pub fills_caches: bool,
 }
 

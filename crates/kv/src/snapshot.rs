@@ -125,7 +125,7 @@ impl Snapshot {
         }
     }
 
-    /// [`Reader::scan`] of much that is read once: caches keep what others need.
+    /// [`Reader::scan`] of much that is read once: caches keep what they have.
     pub fn scan_once(&self, range: &KeyRange, visit: &mut Visit) -> Result<()> {
         if range.is_empty() {
             return Ok(());

@@ -10,8 +10,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result};
 
-/// The latest format. 2: entries of an index that sort by a part in descending order. 3: accounts with partial revokes.
-pub const FORMAT: u32 = 3;
+/// The latest format. 2: entries of an index that sort by a part in descending order. 3: accounts with partial revokes. 4: jobs
+/// whose indexes have deltas.
+pub const FORMAT: u32 = 4;
 
 /// A value that is stored.
 pub trait Record: Serialize {

@@ -75,7 +75,7 @@ impl SharedJobs {
             timeout: RESUME_WAIT,
             interrupt,
         };
-        if !failed && job.can_go_on() {
+        if !failed && job.can_go_on(self.publisher.cluster.store()) {
             match self.build_online(&mut job, &StepOptions::statement(&limit), unseen(interrupt)) {
                 Err(error) if is_final(error.code) => {
                     tracing::warn!(%error, job = job.id, "a resumed schema change failed and is undone");

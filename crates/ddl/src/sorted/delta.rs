@@ -9,7 +9,7 @@
 //! - If it has, and another row has written the entry: a duplicate.
 //!
 //! Passes bring what has changed since the pass before. All but the last run beside writers, and each has less to do.
-//! The first goes to files, too, which needs no reads; small ones are ordinary transactions.
+//! What is much goes to files, too; the rest is written by ordinary transactions.
 
 use std::sync::Arc;
 
@@ -19,6 +19,10 @@ use schema::model::Table;
 use types::{Error, Result};
 
 use super::entries::{EntryMaker, duplicate_of};
+
+/// More changes go to files. These lie above the index's other files, where each makes reads a little slower until it
+/// is merged, so few are not worth one.
+const MANY_CHANGES: usize = if cfg!(test) { 12 } else { 20_000 };
 
 /// Changes that are looked at together, and that one transaction writes.
 const BATCH: usize = 512;
@@ -53,13 +57,6 @@ impl Delta {
 
 fn with_prefix(key: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     [to, key.get(from.len()..).unwrap_or_default()].concat()
-}
-
-/// How a pass writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
-    File,
-    Transactions,
 }
 
 /// An entry as the newest writer has left it.
@@ -103,10 +100,12 @@ impl<'a> DeltaPass<'a> {
     ///
     /// # Errors
     /// 1062, 1317, those of the store.
-    pub(super) fn run(&self, since: &Snapshot, by: By) -> Result<usize> {
+    pub(super) fn run(&self, since: &Snapshot) -> Result<usize> {
         let mut sorter = Sorter::new(self.store, MEMORY);
+        let mut changed = 0;
         self.store
             .scan_newer(&self.delta.written, since, &mut |key, value| {
+                changed += 1;
                 let key = self.delta.key(key);
                 match value {
                     Some(value) => sorter.push(&key, &[&[WRITTEN], value].concat()),
@@ -114,21 +113,20 @@ impl<'a> DeltaPass<'a> {
                 }
             })?;
         let changes = sorter.finish().merge(&|| self.interrupt.check())?;
-        match by {
-            By::Transactions => self.bring(changes, &mut |batch| self.write(batch)),
-            By::File => {
-                let load = self.store.begin_load(&self.delta.range, Some(self.interrupt));
-                let mut writer = load.writer(self.delta.range.clone());
-                let count = self.bring(changes, &mut |batch| write_to_file(&mut writer, batch))?;
-                writer.close()?;
-                load.finish()?;
-                Ok(count)
-            }
+        if changed <= MANY_CHANGES {
+            self.bring(changes, &mut |batch| self.write(batch))?;
+        } else {
+            let load = self.store.begin_load(&self.delta.range, Some(self.interrupt));
+            let mut writer = load.writer(self.delta.range.clone());
+            self.bring(changes, &mut |batch| write_to_file(&mut writer, batch))?;
+            writer.close()?;
+            load.finish()?;
         }
+        Ok(changed)
     }
 
-    fn bring(&self, mut changes: Merge, write: &mut dyn FnMut(Vec<Change>) -> Result<()>) -> Result<usize> {
-        let (mut batch, mut count) = (Vec::new(), 0);
+    fn bring(&self, mut changes: Merge, write: &mut dyn FnMut(Vec<Change>) -> Result<()>) -> Result<()> {
+        let mut batch = Vec::new();
         loop {
             let change = changes.next()?.map(|(key, change)| Change {
                 key: key.to_vec(),
@@ -141,7 +139,6 @@ impl<'a> DeltaPass<'a> {
             batch.extend(change);
             if batch.len() == BATCH || is_last {
                 self.interrupt.check()?;
-                count += batch.len();
                 let batch = std::mem::take(&mut batch);
                 write(match self.is_unique {
                     true => self.decide(batch)?,
@@ -149,7 +146,7 @@ impl<'a> DeltaPass<'a> {
                 })?;
             }
             if is_last {
-                return Ok(count);
+                return Ok(());
             }
         }
     }

@@ -33,7 +33,7 @@ use crate::change::ranges;
 use crate::context::Watch;
 use crate::job::{Job, TableChange};
 use crate::page_work::Backfilled;
-use delta::{By, Delta, DeltaPass};
+use delta::{Delta, DeltaPass};
 use entries::sort_entries;
 use fill::fill;
 use pace::{Pace, put_progress};
@@ -47,11 +47,6 @@ const PASSES_MAX: usize = 8;
 
 const THREADS_MAX: usize = 16;
 const PARTS_PER_THREAD: usize = 4;
-
-/// Whether the indexes of a change are built so. Rows that are rewritten take another way.
-pub(crate) fn applies(store: &Store, made: &TableChange) -> bool {
-    store.loads_by_file() && made.conversion.is_none() && !made.new_indexes.is_empty()
-}
 
 /// Whether the new indexes of a change are complete in `table`.
 pub(crate) fn is_built(table: &Table, made: &TableChange) -> bool {
@@ -195,9 +190,8 @@ pub(crate) struct Built<'a> {
 impl Built<'_> {
     /// Repeats passes until one has had little to do.
     fn catch_up(&mut self, pace: &Pace<'_>) -> Result<()> {
-        for pass in 0..PASSES_MAX {
-            let by = if pass == 0 { By::File } else { By::Transactions };
-            let brought = self.pass(by)?;
+        for _ in 0..PASSES_MAX {
+            let brought = self.pass()?;
             pace.look(true)?;
             if brought <= FEW_CHANGES {
                 break;
@@ -207,7 +201,7 @@ impl Built<'_> {
     }
 
     /// Brings what has changed since the last pass. Returns how many entries that were.
-    fn pass(&mut self, by: By) -> Result<usize> {
+    fn pass(&mut self) -> Result<usize> {
         if self.deltas.is_empty() {
             return Ok(0);
         }
@@ -215,7 +209,7 @@ impl Built<'_> {
         let mut brought = 0;
         for delta in &self.deltas {
             let pass = DeltaPass::new(self.store, &self.table, delta, self.interrupt)?;
-            brought += pass.run(&self.snapshot, by)?;
+            brought += pass.run(&self.snapshot)?;
         }
         self.snapshot = next;
         Ok(brought)
@@ -227,7 +221,7 @@ impl Built<'_> {
     /// # Errors
     /// 1062 for a duplicate that came with a row changed meanwhile, 1317, those of the store.
     pub(crate) fn complete(mut self) -> Result<Backfilled> {
-        self.pass(By::Transactions)?;
+        self.pass()?;
         let warnings = Vec::new();
         Ok(Backfilled {
             rows: self.rows,

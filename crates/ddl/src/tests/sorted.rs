@@ -245,8 +245,13 @@ fn a_build_without_deltas_does_not_go_on() {
         filled(&db, 50);
         let mut job = begin(&db, &[add_index("u", &["b"], true)], true);
         let mut indexed = Table::clone(&table(&db, "t"));
+        // Nor one with deltas in a store that takes no files, to which the data were copied.
+        let other = Store::memory();
+        assert!(job.can_go_on(db.cluster().store()) && !job.can_go_on(&other));
         let made = job.change.as_mut().unwrap();
         made.delta_indexes.clear();
+        assert!(!job.can_go_on(db.cluster().store()) && job.can_go_on(&other));
+        let made = job.change.as_mut().unwrap();
         let index = indexed.indexes.iter_mut().find(|i| i.name == "u").unwrap();
         index.id = made.new_indexes[0];
         let database = db.cluster().schema().database("d").unwrap().id;

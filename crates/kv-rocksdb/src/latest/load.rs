@@ -25,9 +25,9 @@ pub(crate) struct PageLoads<'a> {
 
 impl<'a> PageLoads<'a> {
     /// From `start`, if there is no page, to the next page, and up to `end` at most.
-    pub fn begin(latest: &'a Latest, start: &[u8], end: &[u8]) -> Result<Self> {
+    pub fn begin(latest: &'a Latest, start: &[u8], end: &[u8], fills_blocks: bool) -> Result<Self> {
         let load = latest.cache().begin_load(KeyRange::new(start, end));
-        let mut stored = latest.iterate(&load.range)?;
+        let mut stored = latest.iterate_for(&load.range, fills_blocks)?;
         stored.seek_to_first();
         Ok(Self {
             latest,
@@ -179,7 +179,7 @@ mod tests {
             put(&storage, number, b"value");
         }
         let latest = &storage.versions.latest;
-        let mut loads = PageLoads::begin(latest, b"", b"").unwrap();
+        let mut loads = PageLoads::begin(latest, b"", b"", true).unwrap();
         let mut next = Vec::new();
         for page in 0..5 {
             assert!(loads.is_at(&next) && !loads.is_at(b"x"));

@@ -126,8 +126,13 @@ impl Latest {
 
     /// [`Latest::iterate`] that keeps no blocks in the block cache.
     pub fn iterate_once(&self, range: &KeyRange) -> Result<DBRawIterator<'_>> {
+        self.iterate_for(range, false)
+    }
+
+    /// [`Latest::iterate`]; `fills_blocks`: it keeps blocks in the block cache.
+    pub fn iterate_for(&self, range: &KeyRange, fills_blocks: bool) -> Result<DBRawIterator<'_>> {
         let mut options = ReadOptions::default();
-        options.fill_cache(false);
+        options.fill_cache(fills_blocks);
         self.iterate_with(options, range)
     }
 

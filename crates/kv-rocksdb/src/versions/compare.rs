@@ -250,7 +250,7 @@ mod tests {
             RocksStorage::open(dir.path(), &RocksOptions::small(), &std::sync::Arc::default()).unwrap();
         let first = ["a", "b", "c", "d", "e"].map(|key| (key, Some("1")));
         commit(&storage, 10, &first);
-        let mut loads = PageLoads::begin(&storage.versions.latest, b"", b"").unwrap();
+        let mut loads = PageLoads::begin(&storage.versions.latest, b"", b"", true).unwrap();
         loads.load(10).unwrap().unwrap();
         drop(loads);
         commit(&storage, 20, &[("b", Some("2")), ("c", None), ("f", Some("2"))]);

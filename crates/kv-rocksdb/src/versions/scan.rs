@@ -99,7 +99,8 @@ impl<'a> Scan<'a> {
         };
         match found {
             Lookup::Found(page) => Ok(Some(page)),
-            Lookup::Missing if !reverse && fills_caches => self.load_page(rest),
+            // Rows that are read once do not displace others.
+            Lookup::Missing if !reverse && (fills_caches || latest.cache().has_room()) => self.load_page(rest),
             Lookup::Missing | Lookup::TooOld => Ok(None),
         }
     }
@@ -118,7 +119,7 @@ impl<'a> Scan<'a> {
                 if self.loads > LOADS_MAX || !latest.cache().admits(Reads::Range) {
                     return Ok(None);
                 }
-                let begun = PageLoads::begin(latest, &rest.start, &rest.end)?;
+                let begun = PageLoads::begin(latest, &rest.start, &rest.end, self.request.fills_caches)?;
                 loading.insert(begun).load(self.request.ts)
             }
         }
@@ -165,10 +166,7 @@ impl<'a> Scan<'a> {
     /// Visits a range as it is stored in RocksDB.
     fn scan_stored(&self, range: &KeyRange, visit: &mut Visit) -> Result<()> {
         let latest = &self.versions.latest;
-        let mut iterator = match self.request.fills_caches {
-            true => latest.iterate(range)?,
-            false => latest.iterate_once(range)?,
-        };
+        let mut iterator = latest.iterate_for(range, self.request.fills_caches)?;
         if self.request.reverse {
             iterator.seek_to_last();
         } else {

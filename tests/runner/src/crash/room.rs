@@ -108,11 +108,10 @@ fn make_room(program: &Program, disk: &SmallDisk) -> Result<(), String> {
     }
     for [statement, again] in STATEMENTS {
         fill(&mut conn, &mut random)?;
-        let full = disk.used_mib()?;
         conn.query_drop(statement)
             .and_then(|()| conn.query_drop(again))
             .map_err(|e| format!("{statement} on a full disk: {e}"))?;
-        wait_for_room(disk, full).map_err(|e| format!("{statement}: {e}\n{}", server.log_tail()))?;
+        wait_for_room(disk).map_err(|e| format!("{statement}: {e}\n{}", server.log_tail()))?;
     }
     conn.query_drop(TABLE)
         .and_then(|()| insert(&mut conn, &mut random))
@@ -140,17 +139,17 @@ fn fill(conn: &mut Conn, random: &mut Random) -> Result<(), String> {
     Err("the disk never fills up".to_owned())
 }
 
-/// Waits until at least a quarter of the used space is free again. DROP INDEX frees about half.
-fn wait_for_room(disk: &SmallDisk, full_mib: u64) -> Result<(), String> {
+/// Waits until twice the reserve is free again: as long as less is, space is freed at once. DROP INDEX frees about half.
+fn wait_for_room(disk: &SmallDisk) -> Result<(), String> {
     let start = Instant::now();
     loop {
         let used_mib = disk.used_mib()?;
-        if used_mib < full_mib - full_mib / 4 {
+        if used_mib <= DISK_MIB - 2 * RESERVE_MIB {
             return Ok(());
         }
         if start.elapsed() > ROOM_MAX {
             return Err(format!(
-                "{used_mib} of {full_mib} MiB are still used after {ROOM_MAX:?}"
+                "{used_mib} of {DISK_MIB} MiB are still used after {ROOM_MAX:?}"
             ));
         }
         thread::sleep(Duration::from_millis(50));
