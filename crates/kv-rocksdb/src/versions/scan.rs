@@ -100,7 +100,9 @@ impl<'a> Scan<'a> {
         match found {
             Lookup::Found(page) => Ok(Some(page)),
             // Rows that are read once do not displace others.
-            Lookup::Missing if !reverse && (fills_caches || latest.cache().has_room()) => self.load_page(rest),
+            Lookup::Missing if !reverse && (fills_caches || latest.cache().has_room()) => {
+                self.load_page(rest)
+            }
             Lookup::Missing | Lookup::TooOld => Ok(None),
         }
     }
