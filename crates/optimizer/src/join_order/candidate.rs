@@ -253,7 +253,16 @@ impl<'a, 'b> Search<'a, 'b> {
                 .collect(),
         };
         let left_columns = columns(graph, left);
-        let found = lookup::find(self.builder, get, filter, &on, &left_columns, &relation.wanted)?;
+        let kind = edge.map_or(JoinKind::Inner, |edge| graph.edges[edge].kind);
+        let found = lookup::find(
+            self.builder,
+            kind,
+            get,
+            filter,
+            &on,
+            &left_columns,
+            &relation.wanted,
+        )?;
         let each = found.map(|lookup| lookup.cost);
         self.lookups.insert(key, each);
         Ok(each)

@@ -44,7 +44,15 @@ fn in_order(builder: &Builder<'_>, join: logical::Join, want: &Want) -> Result<B
     of_right.0.retain(|id| right_ids.contains(id));
     let lookup = match table_of(&join.right) {
         Some((get, filter)) => {
-            let lookup = lookup::find(builder, get, filter, &conditions, &left_ids, &of_right.0)?;
+            let lookup = lookup::find(
+                builder,
+                join.kind,
+                get,
+                filter,
+                &conditions,
+                &left_ids,
+                &of_right.0,
+            )?;
             lookup.map(|lookup| (lookup, get.clone()))
         }
         None => None,

@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use functions::Expr;
-use planner::logical::columns_of;
-use planner::logical::{ColumnId, Get, Logical};
+use planner::logical::{self, ColumnId, Get, Logical, columns_of};
 use planner::plan::{
     Access, ExecutionCache, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue,
     Rel, ScanPartitions, TableScan,
@@ -59,6 +58,7 @@ pub fn table_of(rel: &Logical) -> Option<(&Get, Option<&Expr>)> {
 /// The cheapest lookup under the conditions of a join, if an index serves one.
 pub fn find(
     builder: &Builder<'_>,
+    kind: logical::JoinKind,
     get: &Get,
     filter: Option<&Expr>,
     conditions: &[Expr],
@@ -106,13 +106,23 @@ pub fn find(
     let keys = std::mem::take(&mut chosen.possible_keys);
     Ok(Some(Lookup {
         keys,
-        ..by_path(builder, get, chosen, residual)
+        ..by_path(builder, kind, get, chosen, residual)
     }))
 }
 
-fn by_path(builder: &Builder<'_>, get: &Get, mut chosen: Chosen, mut residual: Vec<Expr>) -> Lookup {
+fn by_path(
+    builder: &Builder<'_>,
+    kind: logical::JoinKind,
+    get: &Get,
+    mut chosen: Chosen,
+    mut residual: Vec<Expr>,
+) -> Lookup {
     let estimate = TableEstimate::new(&get.table, builder.env.estimates);
-    let found = rows_of_lookup(&builder.distinct.borrow(), &chosen.access, &get.table, &estimate);
+    let mut found = rows_of_lookup(&builder.distinct.borrow(), &chosen.access, &get.table, &estimate);
+    let ends_at_first = matches!(kind, logical::JoinKind::Semi | logical::JoinKind::Anti);
+    if ends_at_first && residual.is_empty() && !chosen.residual.iter().any(names_left) {
+        found = found.min(1.0 / selectivity(&chosen.residual, &estimate));
+    }
     let cost = cost::of_access(&chosen.access, found);
     let expected = Expected {
         read: found,
