@@ -13,7 +13,7 @@ use planner::logical::columns_of;
 use planner::logical::{ColumnId, Join, JoinKind, Logical};
 use types::Result;
 
-use super::implied::drop_implied;
+use super::implied::Constants;
 use super::relation::Relation;
 use crate::expr::{ColumnList, ids, into_conjuncts};
 use crate::physical::builder::Builder;
@@ -70,11 +70,7 @@ impl JoinGraph {
         };
         collector.join(join);
         collector.connect();
-        let relations = collector.leaves.iter().map(|(rel, _)| rel);
-        drop_implied(
-            &mut collector.conditions,
-            relations.zip(collector.requires.iter().copied()),
-        );
+        collector.drop_implied();
         let Collector {
             leaves,
             edges,
@@ -195,6 +191,17 @@ impl Collector<'_, '_> {
             }
         }
         needs
+    }
+
+    /// Leaves out conditions that others imply. Their edges stay, so that the orders that are compared do.
+    fn drop_implied(&mut self) {
+        let leaves = self.leaves.iter().zip(&self.requires);
+        // An outer join may have replaced the other rows by NULLs.
+        let relations = leaves.filter(|(_, requires)| requires.is_power_of_two());
+        let conditions = self.conditions.iter().map(|condition| &condition.expr);
+        let constants = Constants::of(relations.map(|((rel, _), _)| rel), conditions);
+        self.conditions
+            .retain(|condition| !constants.imply(&condition.expr));
     }
 
     /// Adds edges for cross products, so that every relation can be reached.

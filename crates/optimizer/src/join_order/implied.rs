@@ -4,51 +4,55 @@ use functions::Expr;
 use planner::logical::{ColumnId, Logical};
 use types::SqlType;
 
-use super::graph::{Condition, Set};
 use crate::access::is_constant;
 use crate::expr::{bare_column, equality, into_conjuncts};
 use crate::physical::join_keys::under_one_type;
 
-/// Leaves out equalities of two columns that are both equal to one constant: each pair of rows satisfies them, so that
-/// neither a key of a join nor a check is of use.
-///
-/// ```text
-/// a.id = b.id and a.id = 5 and b.id = 5   ->   a.id = 5 and b.id = 5
-/// ```
-///
-/// `relations`: each with what must be joined before its columns can be named.
-pub fn drop_implied<'l>(
-    conditions: &mut Vec<Condition>,
-    relations: impl Iterator<Item = (&'l Logical, Set)>,
-) {
-    let mut known = Vec::new();
-    for (rel, requires) in relations {
-        // An outer join may have replaced the row by NULLs.
-        if let Logical::Filter { predicate, .. } = rel
-            && requires.is_power_of_two()
-        {
-            let mut conjuncts = Vec::new();
-            into_conjuncts(predicate.clone(), &mut conjuncts);
-            known.extend(conjuncts.iter().filter_map(constant_of));
+/// Columns that are equal to constants.
+pub struct Constants(Vec<(ColumnId, Expr)>);
+
+impl Constants {
+    /// Those of the filters of relations, and of other conditions.
+    pub fn of<'e>(
+        relations: impl Iterator<Item = &'e Logical>,
+        conditions: impl Iterator<Item = &'e Expr>,
+    ) -> Self {
+        let mut known = Vec::new();
+        for rel in relations {
+            if let Logical::Filter { predicate, .. } = rel {
+                let mut conjuncts = Vec::new();
+                into_conjuncts(predicate.clone(), &mut conjuncts);
+                known.extend(conjuncts.iter().filter_map(constant_of));
+            }
         }
+        known.extend(conditions.filter_map(constant_of));
+        Self(known)
     }
-    known.extend(
-        conditions
-            .iter()
-            .filter_map(|condition| constant_of(&condition.expr)),
-    );
-    let constants = |id: ColumnId| known.iter().filter(move |(column, _)| *column == id);
-    conditions.retain(|condition| {
-        let Some((a, b)) = equality(&condition.expr) else {
-            return true;
+
+    /// Whether a condition is the equality of two columns that are equal to one constant: each pair of rows satisfies it, so
+    /// that neither a key of a join nor a check is of use.
+    ///
+    /// ```text
+    /// a.id = b.id and a.id = 5 and b.id = 5   ->   a.id = 5 and b.id = 5
+    /// ```
+    pub fn imply(&self, condition: &Expr) -> bool {
+        let Some((a, b)) = equality(condition) else {
+            return false;
         };
         match (bare_column(a), bare_column(b)) {
-            (Some(left), Some(right)) if a.ty() == b.ty() => {
-                !constants(left).any(|(_, one)| constants(right).any(|(_, other)| one == other))
-            }
-            _ => true,
+            (Some(left), Some(right)) if a.ty() == b.ty() => self
+                .of_column(left)
+                .any(|one| self.of_column(right).any(|other| one == other)),
+            _ => false,
         }
-    });
+    }
+
+    fn of_column(&self, id: ColumnId) -> impl Iterator<Item = &Expr> {
+        self.0
+            .iter()
+            .filter(move |(column, _)| *column == id)
+            .map(|(_, constant)| constant)
+    }
 }
 
 /// A column that is equal to a constant, and this.

@@ -1,7 +1,7 @@
 //! Joins that find the partners of left rows by a table's keys.
 //!
-//! While the access path is chosen, a column of the left side is a constant: an [`Expr::Outer`] of a slot that
-//! stands for its id. Afterwards it is a column again.
+//! While the access path is chosen, a column of the left side is a constant ([`super::left_columns`]). Afterwards it
+//! is a column again.
 
 use std::sync::Arc;
 
@@ -15,15 +15,13 @@ use types::Result;
 
 use super::builder::{Builder, Built, Want};
 use super::hash_join;
+use super::left_columns::{as_constants, names_left, restore};
 use super::lookup_rows::rows_of_lookup;
 use super::scan::{self, offsets, over_offsets, selectivity};
 use crate::access::{self, Chosen};
 use crate::cost;
 use crate::estimates::TableEstimate;
-use crate::expr::{all, into_conjuncts, positioned, replace_columns, replace_leaves};
-
-/// Slots from here on stand for columns of the left side.
-const LEFT: usize = usize::MAX / 2;
+use crate::expr::{all, into_conjuncts, positioned};
 
 /// How a table is read for each row of a left side.
 #[derive(Debug, Clone)]
@@ -82,13 +80,7 @@ pub fn find(
             residual.push(condition);
             continue;
         }
-        replace_columns(&mut condition, &mut |id, column| {
-            left.contains(&id).then(|| Expr::Outer {
-                slot: LEFT + id.0,
-                ty: column.ty(),
-                nullable: column.nullable(),
-            })
-        });
+        as_constants(&mut condition, left);
         conjuncts.push(condition);
     }
     let columns = offsets(get, columns);
@@ -233,28 +225,6 @@ fn reads_left(access: &Access) -> bool {
         Access::Union { parts } => parts.iter().all(reads_left),
         access => expressions(access).iter().any(names_left),
     }
-}
-
-pub(super) fn names_left(expr: &Expr) -> bool {
-    let mut found = false;
-    expr.walk(&mut |e| found |= left_column(e).is_some());
-    found
-}
-
-/// The column of the left side that an expression stands for.
-pub(super) fn left_column(expr: &Expr) -> Option<ColumnId> {
-    match expr {
-        Expr::Outer { slot, .. } if *slot >= LEFT => Some(ColumnId(*slot - LEFT)),
-        _ => None,
-    }
-}
-
-/// Puts the left side's columns back.
-fn restore(expr: &mut Expr) {
-    replace_leaves(expr, &mut |leaf| match leaf {
-        Expr::Outer { ty, nullable, .. } => Some(Expr::column(left_column(leaf)?.0, *ty, *nullable)),
-        _ => None,
-    });
 }
 
 fn expressions(access: &Access) -> Vec<Expr> {

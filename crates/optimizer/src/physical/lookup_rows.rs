@@ -4,7 +4,7 @@ use functions::Expr;
 use planner::plan::{Access, Range, RangeBound, RangeBoundValue};
 use schema::model::Table;
 
-use super::lookup::{left_column, names_left};
+use super::left_columns::{left_column, names_left};
 use crate::distinct_values::{DistinctValues, SAMPLES};
 use crate::estimates::TableEstimate;
 use crate::expr::replace_leaves;

@@ -18,6 +18,7 @@ mod filter;
 mod hash_join;
 mod join;
 pub mod join_keys;
+mod left_columns;
 pub mod lookup;
 mod lookup_rows;
 mod project;
