@@ -90,7 +90,7 @@ impl Committer<'_> {
                         false => StatusCounter::HandlerCommit,
                     };
                     process.counters.add(ended, 1);
-                    shared.record_statement(kind, event, (started, now), &process);
+                    shared.record_statement(kind, &event, (started, now), &process);
                     process.end(now);
                 });
             })

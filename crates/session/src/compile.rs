@@ -174,8 +174,7 @@ pub(crate) fn is_current(session: &Session, plan: &CachedPlan) -> bool {
     let current = plan.resolves_with(&session.temporary)
         && plan.is_current(version, generation, |table| knowledge_of(session, table));
     if current {
-        let hits = &session.shared.statistics.plan_cache_hits;
-        hits.fetch_add(1, Ordering::Relaxed);
+        session.shared.statistics.count_plan_cache_hit();
     }
     current
 }

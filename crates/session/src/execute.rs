@@ -295,23 +295,22 @@ fn run_named(
         return Ok((Kind::Other, Err(error)));
     }
     prepare::convert_parameters(session, &statement.parameter_types, &mut values, &mut types);
-    let current = std::mem::replace(&mut session.database, statement.database.clone());
     let compile = |session: &mut Session, values: &[Value]| {
         compile::compile_prepared(session, &statement.parsed, &statement.text, &types, values)
     };
     let replan = |session: &mut Session| compile(session, &[]);
-    let result = hinted_variables::run_with(session, &statement.parsed.set_vars, |session| {
-        let compiled = match transaction_rules::enter_statement(session, &statement.parsed.statement) {
-            Ok(()) => compile(session, &values),
-            Err(error) => Err(error),
-        };
-        match compiled {
-            Ok(mut compiled) => run_compiled(session, &mut compiled, values, Format::Text, &replan, out),
-            Err(error) => Ok((Kind::Other, Err(error))),
-        }
-    });
-    session.restore_database(current, &statement.database);
-    result
+    session.in_database(statement.database.clone(), |session| {
+        hinted_variables::run_with(session, &statement.parsed.set_vars, |session| {
+            let compiled = match transaction_rules::enter_statement(session, &statement.parsed.statement) {
+                Ok(()) => compile(session, &values),
+                Err(error) => Err(error),
+            };
+            match compiled {
+                Ok(mut compiled) => run_compiled(session, &mut compiled, values, Format::Text, &replan, out),
+                Err(error) => Ok((Kind::Other, Err(error))),
+            }
+        })
+    })
 }
 
 impl Kind {

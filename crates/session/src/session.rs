@@ -187,16 +187,22 @@ impl Session {
         }
     }
 
-    /// After a prepared statement has run in its own database, selects the previous one again, unless the
-    /// statement has dropped it.
-    pub(crate) fn restore_database(&mut self, current: Option<Arc<str>>, of_statement: &Option<Arc<str>>) {
-        let dropped = self.database.is_none() && of_statement.is_some() && *of_statement == current;
-        if !dropped {
-            self.database = current;
+    /// Runs a prepared statement in the database that was selected when it was prepared. Afterwards the one of
+    /// before is selected again, unless the statement has dropped it.
+    pub(crate) fn in_database<T>(
+        &mut self,
+        database: Option<Arc<str>>,
+        run: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        // Nearly always.
+        if self.database == database {
+            return run(self);
         }
-        if self.database != *of_statement {
-            self.process.set_database(self.database.clone());
-        }
+        let before = std::mem::replace(&mut self.database, database);
+        let result = run(self);
+        self.database = before;
+        self.process.set_database(self.database.clone());
+        result
     }
 
     /// `max_prepared_stmt_count`

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use scheduling::per_cpu::PerCpu;
+
 /// Kinds of statements with separate counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
@@ -47,63 +49,103 @@ pub const LATENCY_BOUNDS_US: [u64; 16] = [
     10_000_000,
 ];
 
-/// The counters of one kind of statement. They have separate cache lines, because all connections write to
-/// them.
-#[derive(Default)]
-#[repr(align(128))]
-pub struct PerKind {
-    pub errors: AtomicU64,
-    pub total_us: AtomicU64,
-    /// Not cumulative. There is one more bucket than bounds.
-    pub buckets: [AtomicU64; LATENCY_BOUNDS_US.len() + 1],
+/// Statements of one kind.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KindCounts {
+    pub errors: u64,
+    pub total_us: u64,
+    /// Not cumulative; one more than there are bounds.
+    pub buckets: [u64; LATENCY_BOUNDS_US.len() + 1],
 }
 
-/// In separate cache lines.
 #[derive(Default)]
-#[repr(align(128))]
+struct KindCounters {
+    errors: AtomicU64,
+    total_us: AtomicU64,
+    buckets: [AtomicU64; LATENCY_BOUNDS_US.len() + 1],
+}
+
+/// What each statement adds to.
+#[derive(Default)]
+struct Counters {
+    kinds: [KindCounters; Kind::ALL.len()],
+    plan_cache_hits: AtomicU64,
+}
+
+const COPIES_MAX: usize = 64;
+
 pub struct Statistics {
-    kinds: [PerKind; Kind::ALL.len()],
-    pub plan_cache_hits: AtomicU64,
+    counters: PerCpu<Counters>,
     pub plan_cache_misses: AtomicU64,
     pub slow_queries: AtomicU64,
 }
 
-impl PerKind {
-    /// How many statements have ended.
+impl Default for Statistics {
+    fn default() -> Self {
+        Self {
+            counters: PerCpu::new(COPIES_MAX),
+            plan_cache_misses: AtomicU64::default(),
+            slow_queries: AtomicU64::default(),
+        }
+    }
+}
+
+impl KindCounts {
+    /// How many have ended.
     pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|b| b.load(Ordering::Relaxed)).sum()
+        self.buckets.iter().sum()
     }
 }
 
 impl Statistics {
     /// Counts a statement that has ended.
     pub fn record(&self, kind: Kind, took: Duration, failed: bool) {
-        let counted = &self.kinds[kind as usize];
+        let counters = &self.counters.here().kinds[kind as usize];
         let us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let bucket = LATENCY_BOUNDS_US.partition_point(|&bound| bound < us);
-        counted.total_us.fetch_add(us, Ordering::Relaxed);
-        counted.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        counters.total_us.fetch_add(us, Ordering::Relaxed);
+        counters.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         if failed {
-            counted.errors.fetch_add(1, Ordering::Relaxed);
+            counters.errors.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    pub fn of(&self, kind: Kind) -> &PerKind {
-        &self.kinds[kind as usize]
+    pub fn of(&self, kind: Kind) -> KindCounts {
+        let mut counts = KindCounts::default();
+        for counters in self.counters.all() {
+            let counters = &counters.kinds[kind as usize];
+            counts.errors += counters.errors.load(Ordering::Relaxed);
+            counts.total_us += counters.total_us.load(Ordering::Relaxed);
+            for (count, bucket) in counts.buckets.iter_mut().zip(&counters.buckets) {
+                *count += bucket.load(Ordering::Relaxed);
+            }
+        }
+        counts
     }
 
     /// Statements of all kinds.
     pub fn questions(&self) -> u64 {
-        self.kinds.iter().map(PerKind::count).sum()
+        Kind::ALL.iter().map(|(kind, _)| self.of(*kind).count()).sum()
+    }
+
+    /// A cached plan is used.
+    #[inline]
+    pub fn count_plan_cache_hit(&self) {
+        self.counters
+            .here()
+            .plan_cache_hits
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn plan_cache_hits(&self) -> u64 {
+        let hits = |counters: &Counters| counters.plan_cache_hits.load(Ordering::Relaxed);
+        self.counters.all().map(hits).sum()
     }
 
     /// For SHOW STATUS.
     pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         [
-            (
-                "Stemdb_plan_cache_hits",
-                self.plan_cache_hits.load(Ordering::Relaxed),
-            ),
+            ("Stemdb_plan_cache_hits", self.plan_cache_hits()),
             (
                 "Stemdb_plan_cache_misses",
                 self.plan_cache_misses.load(Ordering::Relaxed),
@@ -124,12 +166,12 @@ mod tests {
         statistics.record(Kind::Select, Duration::from_micros(26), true);
         statistics.record(Kind::Select, Duration::from_secs(60), false);
         let select = statistics.of(Kind::Select);
-        let buckets: Vec<u64> = select.buckets.iter().map(|b| b.load(Ordering::Relaxed)).collect();
+        let buckets = &select.buckets;
         assert_eq!(
             (buckets[0], buckets[1], buckets[LATENCY_BOUNDS_US.len()]),
             (1, 1, 1)
         );
-        assert_eq!((select.count(), select.errors.load(Ordering::Relaxed)), (3, 1));
+        assert_eq!((select.count(), select.errors), (3, 1));
     }
 
     #[test]

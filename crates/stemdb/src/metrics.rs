@@ -1,7 +1,7 @@
 //! The metrics of sessions and of the store on `/metrics`, in Prometheus' text form.
 
 use std::fmt::Write;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use session::Shared;
 use session::statistics::{Kind, LATENCY_BOUNDS_US};
@@ -31,25 +31,28 @@ fn queries(shared: &Shared, out: &mut String) -> std::fmt::Result {
     )?;
     writeln!(out, "# TYPE stemdb_statement_errors_total counter")?;
     for (kind, label) in Kind::ALL {
-        let errors = shared.statistics.of(kind).errors.load(Ordering::Relaxed);
+        let errors = shared.statistics.of(kind).errors;
         writeln!(out, "stemdb_statement_errors_total{{kind=\"{label}\"}} {errors}")?;
     }
     let counters = &shared.engine.counters;
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     for (name, value) in [
-        ("stemdb_analytical_queries_total", &counters.analytical),
-        ("stemdb_transactions_committed_total", &counters.committed),
-        ("stemdb_transactions_rolled_back_total", &counters.rolled_back),
-        ("stemdb_plan_cache_hits_total", &shared.statistics.plan_cache_hits),
+        ("stemdb_analytical_queries_total", load(&counters.analytical)),
+        ("stemdb_transactions_committed_total", load(&counters.committed)),
+        (
+            "stemdb_transactions_rolled_back_total",
+            load(&counters.rolled_back),
+        ),
+        (
+            "stemdb_plan_cache_hits_total",
+            shared.statistics.plan_cache_hits(),
+        ),
         (
             "stemdb_plan_cache_misses_total",
-            &shared.statistics.plan_cache_misses,
+            load(&shared.statistics.plan_cache_misses),
         ),
     ] {
-        writeln!(
-            out,
-            "# TYPE {name} counter\n{name} {}",
-            value.load(Ordering::Relaxed)
-        )?;
+        writeln!(out, "# TYPE {name} counter\n{name} {value}")?;
     }
     Ok(())
 }
@@ -64,7 +67,7 @@ fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
         let entry = shared.statistics.of(kind);
         let mut below = 0;
         for (bucket, count) in entry.buckets.iter().enumerate() {
-            below += count.load(Ordering::Relaxed);
+            below += count;
             let bound = match LATENCY_BOUNDS_US.get(bucket) {
                 Some(us) => (*us as f64 / 1e6).to_string(),
                 None => "+Inf".to_owned(),
@@ -74,7 +77,7 @@ fn latencies(shared: &Shared, out: &mut String) -> std::fmt::Result {
                 "stemdb_statement_seconds_bucket{{kind=\"{label}\",le=\"{bound}\"}} {below}"
             )?;
         }
-        let seconds = entry.total_us.load(Ordering::Relaxed) as f64 / 1e6;
+        let seconds = entry.total_us as f64 / 1e6;
         writeln!(out, "stemdb_statement_seconds_sum{{kind=\"{label}\"}} {seconds}")?;
         writeln!(out, "stemdb_statement_seconds_count{{kind=\"{label}\"}} {below}")?;
     }

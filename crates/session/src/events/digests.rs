@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::available_parallelism;
 
 use parking_lot::RwLock;
 use syntax::StatementDigest;
 
 use super::event::StatementEvent;
 use super::histogram::{BUCKETS, Histogram};
+use scheduling::per_cpu::PerCpu;
 
 /// `performance_schema_digests_size`: statements of further digests are counted together.
 const DIGESTS_MAX: usize = 10_000;
-const SHARDS_MAX: usize = 4;
+const COPIES_MAX: usize = 4;
 /// `performance_schema_max_sql_text_length`
 const SAMPLE_BYTES_MAX: usize = 1024;
 
@@ -25,7 +25,6 @@ pub struct Digests {
     /// Position 1 is for the statements for which there was no room.
     entries: Box<[OnceLock<Box<Digest>>]>,
     max: usize,
-    shards: usize,
 }
 
 #[derive(Default)]
@@ -69,17 +68,17 @@ pub struct Digest {
     identity: RwLock<Arc<Identity>>,
     /// Microseconds since 1970; 0: no statement was seen since the counters were reset.
     first_seen: AtomicI64,
-    shards: Box<[Shard]>,
+    counters: PerCpu<Counters>,
 }
 
-/// Counters of some of the connections, in separate cache lines.
+/// The fields that each statement writes come first, in one cache line.
 #[derive(Default)]
-#[repr(align(128))]
-struct Shard {
-    counters: [AtomicU64; Counter::COUNT],
+#[repr(C)]
+struct Counters {
     last_seen: AtomicI64,
     least_ns: LeastNs,
     most_ns: AtomicU64,
+    sums: [AtomicU64; Counter::COUNT],
     histogram: Histogram,
 }
 
@@ -139,12 +138,10 @@ impl Default for Digests {
 
 impl Digests {
     fn with_room_for(max: usize) -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
         Self {
             numbers: RwLock::default(),
             entries: (0..max + 2).map(|_| OnceLock::new()).collect(),
             max,
-            shards: cores.next_power_of_two().min(SHARDS_MAX),
         }
     }
 
@@ -171,13 +168,13 @@ impl Digests {
         let used = numbers.by_key.len();
         if used < self.max {
             let number = OTHERS + 1 + used as u32;
-            let entry = || Box::new(Digest::new(number, identity(&key), self.shards));
+            let entry = || Box::new(Digest::new(number, identity(&key)));
             self.entries[place_of(number)].get_or_init(entry);
             numbers.by_key.insert(key, number);
             return number;
         }
         let Some(entry) = self.take_unseen(&mut numbers) else {
-            let others = || Box::new(Digest::new(OTHERS, Identity::default(), self.shards));
+            let others = || Box::new(Digest::new(OTHERS, Identity::default()));
             self.entries[OTHERS as usize].get_or_init(others);
             return OTHERS;
         };
@@ -249,40 +246,40 @@ impl Digests {
     pub fn reset_histograms(&self) {
         let entries = self.entries.iter().filter_map(OnceLock::get);
         entries
-            .flat_map(|entry| entry.shards.iter())
-            .for_each(|shard| shard.histogram.reset());
+            .flat_map(|entry| entry.counters.all())
+            .for_each(|counters| counters.histogram.reset());
     }
 }
 
 impl Digest {
-    fn new(number: u32, identity: Identity, shards: usize) -> Self {
+    fn new(number: u32, identity: Identity) -> Self {
         Self {
             number: AtomicU32::new(number),
             identity: RwLock::new(Arc::new(identity)),
             first_seen: AtomicI64::new(0),
-            shards: (0..shards).map(|_| Shard::default()).collect(),
+            counters: PerCpu::new(COPIES_MAX),
         }
     }
 
-    /// Adds a statement that has ended. `connection` chooses the shard.
-    pub fn record(&self, event: &StatementEvent, took_ns: u64, connection: u64) {
-        let shard = &self.shards[connection as usize & (self.shards.len() - 1)];
+    /// Adds a statement that has ended at `now_us`, in microseconds since 1970.
+    pub fn record(&self, event: &StatementEvent, took_ns: u64, now_us: i64) {
+        let counters = self.counters.here();
         let add = |counter: Counter, by: u64| {
             if by > 0 {
-                shard.counters[counter as usize].fetch_add(by, Ordering::Relaxed);
+                counters.sums[counter as usize].fetch_add(by, Ordering::Relaxed);
             }
         };
-        shard.histogram.record(took_ns);
+        counters.histogram.record(took_ns);
         add(Counter::TimeNs, took_ns);
-        if took_ns < shard.least_ns.0.load(Ordering::Relaxed) {
-            shard.least_ns.0.fetch_min(took_ns, Ordering::Relaxed);
+        if took_ns < counters.least_ns.0.load(Ordering::Relaxed) {
+            counters.least_ns.0.fetch_min(took_ns, Ordering::Relaxed);
         }
-        if took_ns > shard.most_ns.load(Ordering::Relaxed) {
-            shard.most_ns.fetch_max(took_ns, Ordering::Relaxed);
+        if took_ns > counters.most_ns.load(Ordering::Relaxed) {
+            counters.most_ns.fetch_max(took_ns, Ordering::Relaxed);
         }
-        shard.last_seen.store(event.now_us, Ordering::Relaxed);
+        counters.last_seen.store(now_us, Ordering::Relaxed);
         if self.first_seen.load(Ordering::Relaxed) == 0 {
-            self.first_seen.store(event.now_us, Ordering::Relaxed);
+            self.first_seen.store(now_us, Ordering::Relaxed);
         }
         add(Counter::RowsSent, event.rows_sent);
         add(Counter::RowsExamined, event.reads.examined());
@@ -311,14 +308,16 @@ impl Digest {
             first_seen_us: self.first_seen.load(Ordering::Relaxed),
             last_seen_us: 0,
         };
-        for shard in &self.shards {
-            for (sum, counter) in counts.sums.iter_mut().zip(&shard.counters) {
+        for counters in self.counters.all() {
+            for (sum, counter) in counts.sums.iter_mut().zip(&counters.sums) {
                 *sum += counter.load(Ordering::Relaxed);
             }
-            shard.histogram.add_to(&mut counts.buckets);
-            counts.least_ns = counts.least_ns.min(shard.least_ns.0.load(Ordering::Relaxed));
-            counts.most_ns = counts.most_ns.max(shard.most_ns.load(Ordering::Relaxed));
-            counts.last_seen_us = counts.last_seen_us.max(shard.last_seen.load(Ordering::Relaxed));
+            counters.histogram.add_to(&mut counts.buckets);
+            counts.least_ns = counts.least_ns.min(counters.least_ns.0.load(Ordering::Relaxed));
+            counts.most_ns = counts.most_ns.max(counters.most_ns.load(Ordering::Relaxed));
+            counts.last_seen_us = counts
+                .last_seen_us
+                .max(counters.last_seen.load(Ordering::Relaxed));
         }
         counts.count = counts.buckets.iter().sum();
         counts
@@ -326,14 +325,14 @@ impl Digest {
 
     fn reset(&self) {
         self.first_seen.store(0, Ordering::Relaxed);
-        for shard in &self.shards {
-            for counter in &shard.counters {
-                counter.store(0, Ordering::Relaxed);
+        for counters in self.counters.all() {
+            for sum in &counters.sums {
+                sum.store(0, Ordering::Relaxed);
             }
-            shard.least_ns.0.store(u64::MAX, Ordering::Relaxed);
-            shard.most_ns.store(0, Ordering::Relaxed);
-            shard.last_seen.store(0, Ordering::Relaxed);
-            shard.histogram.reset();
+            counters.least_ns.0.store(u64::MAX, Ordering::Relaxed);
+            counters.most_ns.store(0, Ordering::Relaxed);
+            counters.last_seen.store(0, Ordering::Relaxed);
+            counters.histogram.reset();
         }
     }
 }
@@ -364,10 +363,7 @@ mod tests {
             ..StatementEvent::default()
         };
         for connection in 0..10 {
-            digests
-                .get(first)
-                .unwrap()
-                .record(&event, 1000 + connection, connection);
+            digests.get(first).unwrap().record(&event, 1000 + connection, 7);
         }
         let seen: Vec<_> = digests.seen().collect();
         assert_eq!(seen.len(), 1, "the others have not run");
@@ -395,11 +391,8 @@ mod tests {
     #[test]
     fn truncate_makes_room_for_new_statements() {
         let digests = Digests::with_room_for(2);
-        let event = StatementEvent {
-            now_us: 7,
-            ..StatementEvent::default()
-        };
-        let run = |number: u32| digests.get(number).unwrap().record(&event, 1000, 0);
+        let event = StatementEvent::default();
+        let run = |number: u32| digests.get(number).unwrap().record(&event, 1000, 7);
         let texts = || {
             let seen = digests.seen();
             let mut texts: Vec<_> = seen

@@ -65,6 +65,4 @@ pub struct StatementEvent {
     pub rows_sent: u64,
     pub changes: RowChanges,
     pub warnings: u64,
-    /// Its end, in microseconds since 1970.
-    pub now_us: i64,
 }

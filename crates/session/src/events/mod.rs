@@ -1,7 +1,7 @@
 //! Measurements of statements: `performance_schema`'s summaries by digest, and the slow and the general log.
 //!
 //! A plan has the number of its digest ([`planner::CachedPlan::digest`]), so an execution of a plan finds its
-//! counters without a lookup. [`digests`] has the counters, in shards, and [`histogram`] their latencies.
+//! counters without a lookup. [`digests`] has the counters, and [`histogram`] their latencies.
 //! [`event`] is what one statement adds, at its end ([`observe`]). [`log_file`] writes logs without ever
 //! blocking a statement. [`tables`] makes the rows of `performance_schema`.
 

@@ -27,41 +27,50 @@ impl Shared {
     pub(crate) fn record_statement(
         &self,
         kind: Kind,
-        mut event: StatementEvent,
+        event: &StatementEvent,
         (started, now): (Instant, Instant),
         process: &Process,
     ) -> Duration {
         let took = now.saturating_duration_since(started);
         self.statistics.record(kind, took, event.failed);
-        process.counters.record(&event);
+        process.counters.record(event);
         if let Some(digest) = self.events.digests.get(event.digest) {
-            event.now_us = self.unix_us(now);
-            digest.record(&event, nanoseconds(took), process.id);
+            digest.record(event, nanoseconds(took), self.unix_us(now));
         }
         took
     }
 }
 
-/// Counts a statement that begins, and sets its digest. `text`: the statement's text. `command`: its kind, if
-/// the plan does not tell.
-#[inline]
+/// Counts a statement that begins, and names its digest. `text`: the statement's.
 pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Option<SqlCommand>) {
+    if begin_again(session, compiled) {
+        return;
+    }
     let Compiled::Plan(plan) = compiled else {
         return begin_text(session, text, command);
     };
-    let digest = match plan.digest.load(Ordering::Relaxed) {
-        digest if digest == 0 || session.shared.events.digests.is_outdated(digest) => {
-            let digest = digest_of(session, text);
-            plan.digest.store(digest, Ordering::Relaxed);
-            digest
-        }
-        digest => digest,
-    };
+    let digest = digest_of(session, text);
+    plan.digest.store(digest, Ordering::Relaxed);
     session.event.digest = digest;
-    session.process.counters.begin(plan.command.or(command));
+    session.process.counters.begin(plan.command);
 }
 
-/// [`begin`] for a statement without a plan.
+/// The same where the digest is known. `false`: it is not, and nothing was counted.
+#[inline]
+pub fn begin_again(session: &mut Session, compiled: &Compiled) -> bool {
+    let Compiled::Plan(plan) = compiled else {
+        return false;
+    };
+    let digest = plan.digest.load(Ordering::Relaxed);
+    if digest == 0 || session.shared.events.digests.is_outdated(digest) {
+        return false;
+    }
+    session.event.digest = digest;
+    session.process.counters.begin(plan.command);
+    true
+}
+
+/// [`begin`] of a statement that has no plan. `command`: its kind.
 pub fn begin_text(session: &mut Session, text: &str, command: Option<SqlCommand>) {
     session.process.counters.begin(command);
     session.event = StatementEvent {
@@ -119,7 +128,7 @@ pub fn end(session: &mut Session, kind: Kind, started: Instant, failed: bool) {
     session.event.warnings = session.diagnostics.count;
     let took = session
         .shared
-        .record_statement(kind, session.event, (started, now), &session.process);
+        .record_statement(kind, &session.event, (started, now), &session.process);
     let log = &session.shared.events.slow_log;
     if took >= session.settings.long_query_time || log.is_on() {
         slow_log::log_if_slow(session, took, now);

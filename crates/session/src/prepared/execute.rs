@@ -10,7 +10,7 @@ use planner::command::Command;
 use planner::plan::Plan;
 use runner::Collected;
 use syntax::Parsed;
-use syntax::ast::{SqlCommand, TransactionStatement};
+use syntax::ast::TransactionStatement;
 use types::{Error, Result, SqlType, Value};
 use wire::capability;
 use wire::command::{ParameterContext, StmtExecute};
@@ -18,9 +18,9 @@ use wire::connection::PacketSink;
 use wire::row::Format;
 use wire::status;
 
-use super::LastPlan;
 use super::cursor::Cursor;
 use super::parameter_types::{self, Protocol};
+use super::{LastPlan, Statement};
 use crate::attachment::columns_of;
 use crate::compile;
 use crate::compiled::Compiled;
@@ -42,7 +42,8 @@ const EXECUTE: &str = "mysqld_stmt_execute";
 /// The input of one execution of a prepared statement.
 struct Execution {
     text: Arc<str>,
-    database: Option<Arc<str>>,
+    /// The database that it runs in, where that is not the selected one.
+    database: Option<Option<Arc<str>>>,
     values: Vec<Value>,
     types: Vec<SqlType>,
     /// The plan of the previous execution, if that had the same types and environment. It is moved out of the
@@ -71,27 +72,27 @@ pub fn run(
         client: session.settings.charset_client,
         collation: session.settings.collation_connection,
     };
-    let execution = match read_execution(session, execute, &context) {
+    let mut execution = match read_execution(session, execute, &context) {
         Ok(execution) => execution,
         Err(error) => {
             observe::end(session, Kind::Other, started, true);
             return Ok(Err(error));
         }
     };
-    session
-        .process
-        .begin("Execute", Some(execution.text.clone()), started);
     general_log::log_execution(session, &execution.text, &execution.values, &execution.types);
-    let database = execution.database.clone();
-    let current = std::mem::replace(&mut session.database, database.clone());
-    let result = match execution.hinted.clone() {
-        None => run_execution(session, execute.statement_id, execution, out),
-        Some(parsed) => hinted_variables::run_with(session, &parsed.set_vars, |session| {
-            run_execution(session, execute.statement_id, execution, out)
-        }),
-    };
-    session.restore_database(current, &database);
-    let (kind, result) = result?;
+    let id = execute.statement_id;
+    let (kind, result) = match (execution.database.take(), execution.hinted.take()) {
+        (None, None) => run_execution(session, id, execution, out),
+        (database, hinted) => {
+            let database = database.unwrap_or_else(|| session.database.clone());
+            session.in_database(database, |session| match hinted {
+                None => run_execution(session, id, execution, out),
+                Some(parsed) => hinted_variables::run_with(session, &parsed.set_vars, |session| {
+                    run_execution(session, id, execution, out)
+                }),
+            })
+        }
+    }?;
     observe::end(session, kind, started, result.is_err());
     Ok(executed(session, result))
 }
@@ -107,8 +108,12 @@ fn run_execution(
         values,
         types,
         plan,
+        cursor,
         ..
     } = execution;
+    session
+        .process
+        .begin("Execute", Some(text), session.statement_started);
     let environment = session.settings.plan_environment;
     let compiled = match plan {
         Some(Compiled::Plan(plan)) if !compile::is_current(session, &plan) => {
@@ -121,13 +126,14 @@ fn run_execution(
         Ok(compiled) => compiled,
         Err(error) => return Ok((Kind::Other, Err(error))),
     };
-    let command = match &compiled {
-        Compiled::Plan(_) => None,
-        _ => prepared_command(session, id),
-    };
-    observe::begin(session, &compiled, &text, command);
+    if !observe::begin_again(session, &compiled)
+        && let Ok(prepared) = session.prepared.find(id, EXECUTE)
+    {
+        let Statement { text, parsed, .. } = prepared.statement.clone();
+        observe::begin(session, &compiled, &text, parsed.statement.command());
+    }
     let replan = |session: &mut Session| compile_execution(session, id, &types, &[]);
-    let result = if execution.cursor
+    let result = if cursor
         && let Compiled::Plan(plan) = &compiled
         && matches!(plan.plan, Plan::Query(_))
     {
@@ -146,12 +152,6 @@ fn run_execution(
         });
     }
     Ok(result)
-}
-
-/// The kind of a prepared statement.
-fn prepared_command(session: &Session, id: u32) -> Option<SqlCommand> {
-    let prepared = session.prepared.find(id, EXECUTE).ok()?;
-    prepared.statement.parsed.statement.command()
 }
 
 /// Checks the transaction before an execution is compiled. An execution that has a plan already is not a
@@ -197,18 +197,25 @@ fn read_execution(
     let mut prepared = session.prepared.get(id, EXECUTE)?;
     prepared.cursor = None;
     prepared.sent_ahead.check()?;
-    let parsed = &prepared.statement.parsed;
     let sent_ahead = &mut prepared.sent_ahead.values;
-    let mut bound = execute.parameters(parsed.parameters, &mut prepared.bound, sent_ahead, context)?;
-    parameter_types::convert_row_counts(
-        &parsed.row_counts,
-        Protocol::Binary,
-        &mut bound.values,
-        &mut bound.types,
+    let mut bound = execute.parameters(
+        prepared.statement.parameters,
+        &mut prepared.bound,
+        sent_ahead,
+        context,
     )?;
-    if !prepared.statement.parameter_types.is_empty() {
-        let expected = prepared.statement.parameter_types.clone();
-        prepare::convert_parameters(session, &expected, &mut bound.values, &mut bound.types);
+    let mut hinted = None;
+    if !prepared.statement.is_plain {
+        let statement = prepared.statement.clone();
+        parameter_types::convert_row_counts(
+            &statement.parsed.row_counts,
+            Protocol::Binary,
+            &mut bound.values,
+            &mut bound.types,
+        )?;
+        let expected = &statement.parameter_types;
+        prepare::convert_parameters(session, expected, &mut bound.values, &mut bound.types);
+        hinted = Some(statement.parsed).filter(|parsed| !parsed.set_vars.is_empty());
         prepared = session.prepared.get(id, EXECUTE)?;
     }
     let environment = session.settings.plan_environment;
@@ -216,15 +223,13 @@ fn read_execution(
     let plan = prepared.plan.take();
     // Hints may change the environment.
     let is_same = |last: &LastPlan| last.environment == environment && last.types == bound.types;
-    let plan = plan.filter(|last| is_same(last) && prepared.statement.parsed.set_vars.is_empty());
+    let plan = plan.filter(|last| is_same(last) && hinted.is_none());
+    let statement = &prepared.statement;
     Ok(Execution {
         plan: plan.map(|last| last.compiled),
-        text: prepared.statement.text.clone(),
-        database: prepared.statement.database.clone(),
-        hinted: match prepared.statement.parsed.set_vars.is_empty() {
-            true => None,
-            false => Some(prepared.statement.parsed.clone()),
-        },
+        text: statement.text.clone(),
+        database: (statement.database != session.database).then(|| statement.database.clone()),
+        hinted,
         values: bound.values,
         types: bound.types,
         cursor,

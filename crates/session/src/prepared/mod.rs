@@ -39,6 +39,10 @@ pub struct Statement {
     /// in it.
     pub database: Option<Arc<str>>,
     pub parameter_types: ParameterTypes,
+    /// How many `?` it has.
+    pub parameters: usize,
+    /// Its parameters are taken as they come, and no hint sets variables.
+    pub is_plain: bool,
 }
 
 /// A statement prepared by COM_STMT_PREPARE.
@@ -169,7 +173,7 @@ impl PreparedStatements {
         memory: &'static Broker,
     ) {
         if let Some(prepared) = self.by_id.get_mut(&id) {
-            let count = prepared.statement.parsed.parameters;
+            let count = prepared.statement.parameters;
             prepared
                 .sent_ahead
                 .append(usize::from(parameter), count, data, bytes_max, memory);

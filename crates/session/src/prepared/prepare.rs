@@ -41,11 +41,14 @@ impl Checked {
     /// `database`: the one that is selected at present.
     pub fn into_statement(self, database: Option<Arc<str>>) -> Statement {
         let types = self.parameter_types;
+        let has_types = types.iter().any(Option::is_some);
         Statement {
+            parameters: self.parsed.parameters,
+            is_plain: !has_types && self.parsed.row_counts.is_empty() && self.parsed.set_vars.is_empty(),
             text: self.text,
             parsed: Arc::new(self.parsed),
             database,
-            parameter_types: match types.iter().any(Option::is_some) {
+            parameter_types: match has_types {
                 true => types.into(),
                 false => Arc::default(),
             },

@@ -1,5 +1,6 @@
 //! The list of system variables: scope, kind, default, and the effect of setting it.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use Effect::*;
@@ -84,11 +85,11 @@ impl Definition {
 
     /// The variable itself, if this is an old name of it.
     pub fn canonical(&self) -> &'static Definition {
-        let name = match self.name {
-            "identity" => "last_insert_id",
-            other => other,
-        };
-        lookup(name).unwrap_or(&all()[self.index])
+        let own = &all()[self.index];
+        match self.name {
+            "identity" => lookup("last_insert_id").unwrap_or(own),
+            _ => own,
+        }
     }
 }
 
@@ -110,11 +111,12 @@ pub fn all() -> &'static [Definition] {
 
 /// Finds a variable; names are case-insensitive.
 pub fn lookup(name: &str) -> Option<&'static Definition> {
-    let all = all();
-    let lower = name.to_ascii_lowercase();
-    all.binary_search_by(|d| d.name.cmp(lower.as_str()))
-        .ok()
-        .map(|i| &all[i])
+    static BY_NAME: LazyLock<HashMap<&'static str, usize>> =
+        LazyLock::new(|| all().iter().map(|d| (d.name, d.index)).collect());
+    let found = BY_NAME
+        .get(name)
+        .or_else(|| BY_NAME.get(name.to_ascii_lowercase().as_str()));
+    found.map(|index| &all()[*index])
 }
 
 type Row = (&'static str, Scope, Kind, &'static str, Effect);

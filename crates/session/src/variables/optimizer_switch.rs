@@ -76,33 +76,38 @@ pub fn changed(current: &str, list: &str) -> Result<String, String> {
             _ => return Err(wrong()),
         });
     }
+    let on = flags_on(current);
     Ok(printed(|at| {
         let otherwise = if all_default {
             FLAGS[at].1
         } else {
-            is_on(current, FLAGS[at].0)
+            on.contains(&FLAGS[at].0)
         };
         named[at].unwrap_or(otherwise)
     }))
 }
 
-fn is_on(text: &str, flag: &str) -> bool {
+/// The flags that are on.
+fn flags_on(text: &str) -> Vec<&str> {
     text.split(',')
-        .any(|item| item.split_once('=') == Some((flag, "on")))
+        .filter_map(|item| item.strip_suffix("=on"))
+        .collect()
 }
 
 /// The flags that the optimizer uses.
 pub fn parsed(text: &str) -> Switches {
+    let on = flags_on(text);
+    let is_on = |flag: &str| on.contains(&flag);
     Switches {
-        semijoin: is_on(text, "semijoin"),
-        derived_merge: is_on(text, "derived_merge"),
-        derived_condition_pushdown: is_on(text, "derived_condition_pushdown"),
-        subquery_to_derived: is_on(text, "subquery_to_derived"),
-        hash_join: is_on(text, "hash_join"),
-        prefer_ordering_index: is_on(text, "prefer_ordering_index"),
-        use_invisible_indexes: is_on(text, "use_invisible_indexes"),
-        index_union: is_on(text, "index_merge") && is_on(text, "index_merge_union"),
-        engine_condition_pushdown: is_on(text, "engine_condition_pushdown"),
+        semijoin: is_on("semijoin"),
+        derived_merge: is_on("derived_merge"),
+        derived_condition_pushdown: is_on("derived_condition_pushdown"),
+        subquery_to_derived: is_on("subquery_to_derived"),
+        hash_join: is_on("hash_join"),
+        prefer_ordering_index: is_on("prefer_ordering_index"),
+        use_invisible_indexes: is_on("use_invisible_indexes"),
+        index_union: is_on("index_merge") && is_on("index_merge_union"),
+        engine_condition_pushdown: is_on("engine_condition_pushdown"),
     }
 }
 
@@ -113,7 +118,7 @@ mod tests {
     #[test]
     fn a_list_changes_the_flags_that_it_names() {
         let text = changed(&default_text(), "SemiJoin=OFF,mrr=on").unwrap();
-        assert!(!parsed(&text).semijoin && parsed(&text).derived_merge && is_on(&text, "mrr"));
+        assert!(!parsed(&text).semijoin && parsed(&text).derived_merge && flags_on(&text).contains(&"mrr"));
         let text = changed(&text, "derived_merge=off").unwrap();
         assert!(!parsed(&text).semijoin && !parsed(&text).derived_merge);
         assert_eq!(changed(&text, "default").unwrap(), default_text());

@@ -134,8 +134,8 @@ impl Charset {
     pub fn decode_prefix(self, bytes: &[u8]) -> (Cow<'_, str>, usize) {
         if self.holds_ascii() && bytes.is_ascii() || self.is_utf8() {
             let end = self.utf8_len(bytes);
-            let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-            return (Cow::Borrowed(text.get(..end).unwrap_or(text)), end);
+            let valid = bytes.get(..end).unwrap_or_default();
+            return (Cow::Borrowed(std::str::from_utf8(valid).unwrap_or_default()), end);
         }
         let mut text = String::with_capacity(bytes.len());
         let mut rest = bytes;
@@ -148,6 +148,9 @@ impl Charset {
 
     /// Decodes the bytes; `None` if they are not valid in the character set.
     pub fn decode(self, bytes: &[u8]) -> Option<Cow<'_, str>> {
+        if matches!(self.definition().form, Form::Utf8mb4 | Form::Binary) {
+            return std::str::from_utf8(bytes).ok().map(Cow::Borrowed);
+        }
         let (text, length) = self.decode_prefix(bytes);
         (length == bytes.len()).then_some(text)
     }

@@ -1,5 +1,8 @@
 //! MySQL's collations: their names and properties, and where their weights come from.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 use super::uca::Version;
@@ -378,12 +381,15 @@ impl Collation {
 
     /// Finds a collation by name. `utf8_` is the older spelling of `utf8mb3_`.
     pub fn from_name(name: &str) -> Option<Self> {
-        let is_named = |collation: &Self| {
-            let own = collation.name();
-            let older = || own.strip_prefix("utf8mb3_").zip(prefix_and_rest(name, "utf8_"));
-            own.eq_ignore_ascii_case(name) || older().is_some_and(|(a, b)| a.eq_ignore_ascii_case(b))
-        };
-        Self::ALL.into_iter().find(is_named)
+        static BY_NAME: LazyLock<HashMap<&'static str, Collation>> =
+            LazyLock::new(|| Collation::ALL.iter().map(|c| (c.name(), *c)).collect());
+        if let Some(found) = BY_NAME.get(name) {
+            return Some(*found);
+        }
+        let lower = name.to_ascii_lowercase();
+        let older = || Some(format!("utf8mb3_{}", lower.strip_prefix("utf8_")?));
+        let found = BY_NAME.get(lower.as_str());
+        found.or_else(|| BY_NAME.get(older()?.as_str())).copied()
     }
 
     /// Finds a collation by the number that a client gives.
@@ -425,10 +431,4 @@ impl Collation {
             Ducet | General | Latin1Swedish | AsciiGeneral | Unicode(_)
         )
     }
-}
-
-/// What follows a prefix in a name, ignoring case.
-fn prefix_and_rest<'a>(name: &'a str, prefix: &str) -> Option<&'a str> {
-    let head = name.get(..prefix.len())?;
-    head.eq_ignore_ascii_case(prefix).then(|| &name[prefix.len()..])
 }
