@@ -32,6 +32,8 @@ pub struct Identity {
     pub current_user: String,
     /// CURRENT_ROLE(): the active roles, or NONE.
     pub current_role: String,
+    /// Whether it may read files on the server's disk: the privilege FILE.
+    pub reads_files: bool,
 }
 
 /// The text of a statement's digest, and the bytes whose hash is the digest.
@@ -82,6 +84,8 @@ pub struct EvalContext {
     pub user_variables: Arc<HashMap<String, Value>>,
     /// The locks of GET_LOCK().
     pub user_locks: Arc<dyn crate::user_lock::UserLocks>,
+    /// What LOAD_FILE() reads.
+    pub files: Arc<dyn crate::server_files::ServerFiles>,
     /// The state of functions between the rows of one statement.
     pub state: crate::state::StatementState,
     /// Computes STATEMENT_DIGEST().
@@ -125,6 +129,7 @@ impl Default for EvalContext {
             generated_id: AtomicU64::new(0),
             user_variables: Arc::default(),
             user_locks: Arc::new(crate::user_lock::NoLocks),
+            files: Arc::new(crate::server_files::NoFiles),
             state: crate::state::StatementState::default(),
             digest: |_, _| {
                 Err(Error::internal(

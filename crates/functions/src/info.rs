@@ -2,6 +2,9 @@
 //!
 //! Source: manual 12.16 "Information Functions", 12.24 "Miscellaneous Functions".
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
@@ -17,6 +20,8 @@ use crate::eval::row::evaluate;
 use crate::expr::{Binding, Call, FunctionDef, Nullability, ScalarFn};
 use crate::input::Row;
 use crate::registry::{Alias, Family, MANY, function, lazy};
+use crate::server_files::FileContents;
+use crate::string::too_large;
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -106,8 +111,9 @@ static FUNCTIONS: &[FunctionDef] = &[
         |_, a| Ok(a.get(1).map_or(Value::Null, |d| d.to_value())),
     )
     .sees_null(),
-    // A server without `secure_file_priv` reads no files.
-    function("load_file", 1, 1, resolve_file, |_, _| Ok(Value::Null)).nullability(Nullability::Always),
+    function("load_file", 1, 1, resolve_file, load_file)
+        .nullability(Nullability::Always)
+        .session(),
     // Without MySQL's component validate_password, no password has a strength.
     function("validate_password_strength", 1, 1, resolve_strength, |_, _| {
         Ok(Value::Int(0))
@@ -154,6 +160,30 @@ fn resolve_file(binding: &mut Binding<'_>) -> Result<SqlType> {
         ..SqlType::varchar(16_777_216, Collation::Binary)
     })
 }
+
+/// NULL for a file that is not there or may not be read.
+fn load_file(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [name] = args else {
+        return Ok(Value::Null);
+    };
+    if !call.ctx.identity.reads_files {
+        return Ok(Value::Null);
+    }
+    // The system would refuse a name with a NUL; MySQL takes it for the end.
+    let name = name.bytes().split(|byte| *byte == 0).next().unwrap_or_default();
+    let path = Path::new(OsStr::from_bytes(name));
+    match call.ctx.files.read(path, call.ctx.max_allowed_packet) {
+        FileContents::Bytes(bytes) => Ok(Value::Bytes(bytes)),
+        FileContents::TooLarge => too_large(call),
+        FileContents::Absent => Ok(Value::Null),
+        FileContents::NoPlainFile(name) => Err(Error::new(
+            ER_TEXTFILE_NOT_READABLE,
+            format!("The file '{name}' must be in the database directory or be readable by all"),
+        )),
+    }
+}
+
+const ER_TEXTFILE_NOT_READABLE: u16 = 1085;
 
 fn resolve_strength(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);

@@ -7,7 +7,7 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::PrivilegeGrant;
 use syntax::ast::{
-    AccountName, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
+    AccountName, Diagnostics, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
     TransactionStatement, UserStatement, VariableScope, XaStatement,
 };
 use types::Charset;
@@ -89,6 +89,12 @@ pub enum Command {
     RepairTable {
         tables: Vec<TableName>,
     },
+    /// CACHE INDEX; `preload`: LOAD INDEX INTO CACHE.
+    KeyCache {
+        tables: Vec<TableName>,
+        preload: bool,
+    },
+    GetDiagnostics(Diagnostics<Expr>),
     Prepare {
         name: String,
         source: PrepareSource,

@@ -37,7 +37,7 @@ impl Client {
             identity: Arc::new(Identity {
                 user: format!("{}@{}", info.user, info.host),
                 current_user: info.account.clone(),
-                current_role: String::new(),
+                ..Identity::default()
             }),
             info,
             account: Arc::new(Account::none()),
@@ -80,7 +80,21 @@ impl Client {
         if let Some(guard) = &mut self.guard {
             guard.refresh(&self.account, cluster::now_us());
         }
+        self.apply_privileges();
+    }
+
+    /// Makes the privileges and the identity anew, after the account or its active roles have changed.
+    fn apply_privileges(&mut self) {
         self.privileges = Arc::new(self.accounts.privileges_with(&self.account, &self.roles));
+        let current_role = match self.roles.as_slice() {
+            [] => "NONE".to_owned(),
+            roles => names_in_backticks(roles),
+        };
+        self.identity = Arc::new(Identity {
+            current_role,
+            reads_files: self.privileges.global.has(Privilege::File),
+            ..Identity::clone(&self.identity)
+        });
     }
 
     fn granted_roles(&self) -> Vec<AccountName> {
@@ -89,15 +103,7 @@ impl Client {
 
     fn activate(&mut self, roles: Vec<AccountName>) {
         self.roles = roles;
-        self.privileges = Arc::new(self.accounts.privileges_with(&self.account, &self.roles));
-        let current_role = match self.roles.as_slice() {
-            [] => "NONE".to_owned(),
-            roles => names_in_backticks(roles),
-        };
-        self.identity = Arc::new(Identity {
-            current_role,
-            ..Identity::clone(&self.identity)
-        });
+        self.apply_privileges();
     }
 
     /// SET ROLE.

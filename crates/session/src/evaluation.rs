@@ -58,14 +58,15 @@ impl EvalContexts {
             },
             generated_id: Default::default(),
             user_locks: view.user_locks.clone(),
+            files: view.shared.clone(),
             state: Default::default(),
             digest: crate::events::digest,
             reads: Default::default(),
         })
     }
 
-    /// Takes a context back for the next statement, without its parameters, which may be large. Its interrupt
-    /// and its user-level locks stay the same during a session.
+    /// Takes a context back for the next statement, without its parameters, which may be large. Its interrupt,
+    /// its user-level locks and the server's files stay the same during a session.
     pub fn give_back(&mut self, mut context: Arc<EvalContext>) -> Vec<Value> {
         match Arc::get_mut(&mut context) {
             Some(unused) => {
@@ -107,6 +108,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         generated_id,
         user_variables,
         user_locks: _,
+        files: _,
         state,
         digest: _,
         // Counts are taken at the end of each statement.

@@ -243,6 +243,12 @@ pub fn finish_statement(
             session.last.note_affected(done.affected);
             reply::send_ok(session, &done, out)?;
         }
+        Ok(Outcome::Aside { adds }) => {
+            session.hide_warning_count = !adds;
+            let sent = reply::send_ok(session, &Done::default(), out);
+            session.hide_warning_count = false;
+            sent?;
+        }
         Ok(Outcome::Close(done)) => {
             reply::send_ok(session, &done, out)?;
             return Ok(Flow::Close);

@@ -32,6 +32,11 @@ pub enum Outcome {
     /// Rows were sent, with the packet that ends them.
     Sent,
     Ok(Done),
+    /// As `Ok`, of a statement that changes nothing of what the one before has left, ROW_COUNT() among it. It says
+    /// how many warnings there are only if it `adds` one.
+    Aside {
+        adds: bool,
+    },
     /// As `Ok`, but then the connection must be closed: COMMIT RELEASE.
     Close(Done),
 }

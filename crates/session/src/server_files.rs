@@ -3,16 +3,17 @@
 //! Source: manual 5.1.8, "secure_file_priv"; 6.2.2, "FILE".
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use functions::{FileContents, ServerFiles};
 use schema::privilege::Privilege;
 use types::{Error, Result, errno};
 
-use crate::variables::lookup;
+use crate::shared::Shared;
+use crate::variables::{GlobalVariables, lookup};
 use crate::view::SessionView;
 
-const ER_FILE_NOT_FOUND: u16 = 29;
 const ER_CANT_GET_STAT: u16 = 13;
 const ER_ERROR_ON_READ: u16 = 2;
 const EE_CANTCREATEFILE: u16 = 1;
@@ -26,7 +27,7 @@ const ER_OPTION_PREVENTS_STATEMENT: u16 = 1290;
 /// See above.
 pub fn check_usable(view: &SessionView<'_>, name: &str) -> Result<()> {
     check_privilege(view)?;
-    let allowed = allowed_directory(view)?;
+    let allowed = allowed_directory(&view.shared.variables)?;
     match allowed.is_none_or(|directory| is_within(&full_path(view, name), &directory)) {
         true => Ok(()),
         false => Err(prevented()),
@@ -81,16 +82,10 @@ pub fn writing_failed(path: &Path, error: &io::Error) -> Error {
 /// Opens a file to read it.
 ///
 /// # Errors
-/// 29 if it does not exist, 13 if it cannot be opened or is not a file.
+/// 13 if it does not exist or cannot be opened, 2 if it is a directory.
 pub fn open(view: &SessionView<'_>, name: &str) -> Result<File> {
     let path = full_path(view, name);
-    let file = File::open(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::new(
-            ER_FILE_NOT_FOUND,
-            format!("File '{}' not found ({})", path.display(), os_error(&error)),
-        ),
-        _ => cannot_stat(&path, &error),
-    })?;
+    let file = File::open(&path).map_err(|error| cannot_stat(&path, &error))?;
     let metadata = file.metadata().map_err(|error| cannot_stat(&path, &error))?;
     match metadata.is_dir() {
         true => Err(reading_failed(name, &io::Error::from_raw_os_error(21))),
@@ -120,12 +115,44 @@ pub fn os_error(error: &io::Error) -> String {
     format!("OS errno {} - {text}", error.raw_os_error().unwrap_or(0))
 }
 
+/// What LOAD_FILE() reads.
+impl ServerFiles for Shared {
+    fn read(&self, name: &Path, bytes_max: usize) -> FileContents {
+        let path = data_directory(&self.variables).join(name);
+        let is_allowed =
+            |directory: Option<PathBuf>| directory.is_none_or(|within| is_within(&path, &within));
+        if !allowed_directory(&self.variables).is_ok_and(is_allowed) {
+            return FileContents::Absent;
+        }
+        contents(&path, bytes_max).unwrap_or(FileContents::Absent)
+    }
+}
+
+/// The contents of a plain file. To open a pipe could take for ever.
+fn contents(path: &Path, bytes_max: usize) -> io::Result<FileContents> {
+    if !path.metadata()?.is_file() {
+        return Ok(FileContents::NoPlainFile(path.display().to_string()));
+    }
+    let file = File::open(path)?;
+    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
+    if file.metadata()?.len() > limit {
+        return Ok(FileContents::TooLarge);
+    }
+    // It may grow meanwhile.
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() > bytes_max {
+        true => Ok(FileContents::TooLarge),
+        false => Ok(FileContents::Bytes(bytes)),
+    }
+}
+
 /// The directory of `secure_file_priv`; `None`: any.
 ///
 /// # Errors
 /// 1290 if it is NULL.
-fn allowed_directory(view: &SessionView<'_>) -> Result<Option<PathBuf>> {
-    let directory = lookup("secure_file_priv").and_then(|definition| view.shared.variables.get(definition));
+fn allowed_directory(variables: &GlobalVariables) -> Result<Option<PathBuf>> {
+    let directory = lookup("secure_file_priv").and_then(|definition| variables.get(definition));
     let Some(directory) = directory else {
         return Err(prevented());
     };
@@ -135,15 +162,19 @@ fn allowed_directory(view: &SessionView<'_>) -> Result<Option<PathBuf>> {
     }
 }
 
-/// As in MySQL, a name without a directory is in the directory of the default database. Without a data
-/// directory, it is in the current directory.
+/// The data directory; without one, the current one.
+fn data_directory(variables: &GlobalVariables) -> PathBuf {
+    let data = lookup("datadir").and_then(|definition| variables.get(definition));
+    PathBuf::from(data.as_deref().unwrap_or("."))
+}
+
+/// As in MySQL, a name without a directory is in the directory of the default database.
 pub fn full_path(view: &SessionView<'_>, name: &str) -> PathBuf {
-    let data = lookup("datadir").and_then(|definition| view.shared.variables.get(definition));
-    let data = PathBuf::from(data.as_deref().unwrap_or("."));
     let name = Path::new(name);
     if name.is_absolute() {
         return name.to_owned();
     }
+    let data = data_directory(&view.shared.variables);
     match (view.database, name.parent()) {
         (Some(database), Some(parent)) if parent.as_os_str().is_empty() => data.join(&**database).join(name),
         _ => data.join(name),

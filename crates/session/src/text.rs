@@ -151,7 +151,7 @@ fn run_statement(
 ) -> io::Result<(Kind, Result<Outcome>)> {
     // The deadline of the previous statement does not apply any more.
     session.start_deadline(None);
-    if !shows_diagnostics(&parsed.statement) {
+    if !reads_diagnostics(&parsed.statement) {
         session.begin_statement();
     }
     observe::begin_text(session, &text[parsed.text.clone()], parsed.statement.command());
@@ -180,12 +180,13 @@ fn run_parsed(
     execute::run_compiled(session, &mut compiled, Vec::new(), Format::Text, &replan, out)
 }
 
-/// SHOW WARNINGS and SHOW COUNT(*) WARNINGS read the diagnostics area and do not change it.
-fn shows_diagnostics(statement: &Statement) -> bool {
+/// SHOW WARNINGS, SHOW COUNT(*) WARNINGS and GET DIAGNOSTICS read the diagnostics area and do not change it.
+fn reads_diagnostics(statement: &Statement) -> bool {
     matches!(
         statement,
-        Statement::Show(ShowStatement::OfServer(
-            ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
-        ))
+        Statement::GetDiagnostics(_)
+            | Statement::Show(ShowStatement::OfServer(
+                ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }
+            ))
     )
 }

@@ -67,7 +67,10 @@ const fn rust(name: &'static str, run: &'static str) -> Framework {
 const ACTIVE_RECORD: &str =
     "/usr/share/rubygems-integration/all/specifications/activerecord-6.1.7.10.gemspec";
 
-const ALL: [Framework; 13] = [
+/// Eloquent in Debian 12's version, for the same reason.
+const ELOQUENT: &str = "/usr/share/doc/php-illuminate-database";
+
+const ALL: [Framework; 14] = [
     python("sqlalchemy", "\"$OUT/venv/bin/python\" -B sqlalchemy_app.py"),
     python("django", "\"$OUT/venv/bin/python\" -B django_app.py"),
     Framework {
@@ -89,6 +92,18 @@ const ALL: [Framework; 13] = [
         needs: &["ruby", ACTIVE_RECORD],
         build: "",
         run: "ruby -W0 activerecord_app.rb",
+    },
+    Framework {
+        name: "eloquent",
+        directory: "php",
+        needs: &[
+            "php",
+            ELOQUENT,
+            "/usr/share/php/Doctrine/DBAL/autoload.php",
+            "/usr/share/php/Illuminate/Events/autoload.php",
+        ],
+        build: "",
+        run: "php eloquent_app.php",
     },
     java("jooq", "java -cp \"$OUT/classes:$OUT/lib/*\" JooqApp"),
     java("hibernate", "java -cp \"$OUT/classes:$OUT/lib/*\" HibernateApp"),

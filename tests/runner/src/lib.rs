@@ -6,7 +6,7 @@
 //! - [`agree`]: random queries that must have the same results in both executors.
 //! - [`concurrency`]: promises that hold with many writers; [`crash`]: promises that hold after `kill -9`.
 //! - [`lifecycle`]: starting, stopping, configuration; [`limits`]: more data than memory; [`bulk_load`]:
-//!   files into empty tables; [`memory`]: one memory budget for all concurrent statements.
+//!   files into empty tables; [`server_files`]: which files LOAD_FILE() reads; [`memory`]: one memory budget for all concurrent statements.
 //! - [`tikv`]: the suites that make sense on a cluster, and faults of a cluster.
 //! - [`moving`]: `stemdb import --from`, `replay` and `check-compat`.
 //! - [`workloads`]: workloads of `stemdb bench` with known results.
@@ -34,6 +34,7 @@ pub mod raw;
 pub mod report;
 pub mod rust_client;
 pub mod server;
+pub mod server_files;
 pub mod sql;
 pub mod tikv;
 mod tracking;

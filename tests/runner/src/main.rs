@@ -15,7 +15,7 @@ use stemdb_tests::sql::corpus::{self, Selection};
 use stemdb_tests::sql::play::Route;
 use stemdb_tests::{
     agree, bulk_load, clients, concurrency, crash, lifecycle, limits, memory, moving, protocol, rust_client,
-    tikv, workloads,
+    server_files, tikv, workloads,
 };
 
 #[derive(Parser)]
@@ -191,6 +191,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             let program = target.program()?;
             limits::check(&program, report);
             bulk_load::check(&program, report);
+            server_files::check(&program, report);
         }
         Command::Memory(args) => {
             let scale = match args.full {
@@ -215,6 +216,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             moving::check(&target.program()?, report);
             limits::check(&target.program()?, report);
             bulk_load::check(&target.program()?, report);
+            server_files::check(&target.program()?, report);
             memory::check(&target.program()?, &memory::Scale::small(), report);
             tikv(&TikvArgs::default(), target, report)?;
             crash::check(target.program()?, args.rounds, args.seed, report);

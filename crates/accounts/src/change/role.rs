@@ -22,6 +22,22 @@ impl Draft {
         }
     }
 
+    /// Fails with 3162 for a role that does not exist, as CREATE USER says it.
+    pub fn require_roles(&self, roles: &[AccountName]) -> Result<()> {
+        const ER_USER_DOES_NOT_EXIST: u16 = 3162;
+        let is_missing = |role: &&AccountName| !self.accounts.contains_key(&key(&role.0, &role.1));
+        match roles.iter().find(is_missing) {
+            None => Ok(()),
+            Some((user, host)) => Err(Error::new(
+                ER_USER_DOES_NOT_EXIST,
+                format!(
+                    "Authorization ID {} does not exist.",
+                    name_in_backticks(user, host)
+                ),
+            )),
+        }
+    }
+
     pub fn grant_roles(&mut self, roles: &[AccountName], to: &AccountName, with_admin: bool) -> Result<()> {
         self.require(to)?;
         for role in roles {

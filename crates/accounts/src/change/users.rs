@@ -174,6 +174,7 @@ impl AccountStore {
                 new.apply(&mut account, now_us)?;
                 draft.accounts.insert(key.clone(), account);
                 if let Some(roles) = &new.default_roles {
+                    draft.require_roles(roles)?;
                     draft.grant_roles(roles, &key, false)?;
                     draft.set_default_roles(&key, roles)?;
                 }

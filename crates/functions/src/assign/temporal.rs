@@ -208,7 +208,7 @@ pub(super) fn to_time(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         Datum::Int(us) if target.from.kind == TypeKind::Time => Some(us),
         Datum::UInt(packed) if target.from.is_datetime() => Some(DateTime::unpack(packed).time_of_day_us()),
         Datum::Json(json) => match json::convert::time(json) {
-            Some(parsed) => Some(parsed.rounded(&target.ctx.sql_mode)),
+            Some(parsed) => Some(parsed.rounded(target.ctx)),
             None => return no_json(target),
         },
         Datum::String(_) | Datum::Bytes(_) => time_of_text(target, value)?,
@@ -279,5 +279,5 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
         Some(date) if (date.year, date.month) == (0, 0) => i64::from(date.day),
         _ => 0,
     };
-    Ok(Some(parsed.rounded(&target.ctx.sql_mode) + days * DAY_US))
+    Ok(Some(parsed.rounded(target.ctx) + days * DAY_US))
 }

@@ -58,7 +58,27 @@ pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     })
 }
 
+/// How the names of spatial functions begin, and those that are the names of types.
+const SPATIAL_PREFIXES: [&str; 2] = ["st_", "mbr"];
+const SPATIAL: [&str; 8] = [
+    "point",
+    "linestring",
+    "polygon",
+    "multipoint",
+    "multilinestring",
+    "multipolygon",
+    "geometrycollection",
+    "geomcollection",
+];
+
 fn unknown_function(name: &str, env: &TypeEnv) -> Error {
+    let lower = name.to_lowercase();
+    if SPATIAL.contains(&lower.as_str()) || SPATIAL_PREFIXES.iter().any(|begin| lower.starts_with(begin)) {
+        return Error::not_supported(
+            format!("the spatial function {}()", name.to_uppercase()),
+            "store coordinates as numbers",
+        );
+    }
     match &env.database {
         Some(database) => Error::new(
             errno::ER_SP_DOES_NOT_EXIST,
@@ -93,6 +113,15 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         binding.args = by_member(all);
         return Ok(None);
     }
+    // Among points in time, a TIME is one of today for all of the list.
+    let has_moment = list.len() > 1 && list.iter().any(|item| item.ty().is_datetime());
+    let needle = match needle.ty().kind == TypeKind::Time && has_moment {
+        true => {
+            let digits = needle.ty().decimals;
+            implicit_cast(needle, SqlType::datetime(digits))
+        }
+        false => needle,
+    };
     // A list of one is compared as `=` compares.
     let ty = needle.ty();
     let kind = if list.len() == 1

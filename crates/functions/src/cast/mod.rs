@@ -163,7 +163,7 @@ fn to_datetime(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
 fn to_time(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     let found = match value {
         Datum::Json(json) => match crate::json::convert::time(json) {
-            Some(parsed) => Some(Time(parsed.rounded(&conversion.ctx.sql_mode)).clamped().0),
+            Some(parsed) => Some(Time(parsed.rounded(conversion.ctx)).clamped().0),
             None => {
                 conversion.invalid_json(crate::json::convert::MOMENT)?;
                 None

@@ -96,7 +96,7 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
     }
     if let Datum::String(_) | Datum::Bytes(_) = datum
         && let Ok(parsed) = parse::time(datum.bytes())
-        && let Some(date) = parsed.date
+        && let Some(date) = parsed.moment(call.ctx)
     {
         let date = if parsed.rounding != 0 && !call.ctx.sql_mode.time_truncate_fractional {
             date.add_us(1).unwrap_or(date)

@@ -1,16 +1,14 @@
 //! REGEXP, REGEXP_LIKE, REGEXP_REPLACE, REGEXP_SUBSTR, REGEXP_INSTR.
 //!
-//! MySQL uses ICU's regular expressions, StemDB the `regex` crate, which runs in linear time and has neither
-//! look-around nor back references: those answer 1235.
+//! MySQL uses ICU's regular expressions; [`Pattern`] says what StemDB matches them with.
 //! Source: manual 12.8.2 "Regular Expressions".
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use regex::RegexBuilder;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::compiled::Pattern;
+use super::compiled::{Pattern, Refusal, timed_out};
 use super::regex_cache::{CACHE_LIMIT, RegexFlags};
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -133,24 +131,15 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
         return Err(Error::new(3685, "Illegal argument to a regular expression."));
     }
     if pattern.len() > PATTERN_BYTES_MAX {
-        return Err(Error::new(
-            3700,
-            "The regular expression pattern exceeds limits on size or complexity.",
-        ));
+        return Err(too_complex());
     }
     let key = (pattern.into_owned(), flags);
     let mut cache = call.ctx.state.regexes.0.lock().unwrap_or_else(|e| e.into_inner());
     if let Some(found) = cache.get(&key) {
         return Ok(found.clone());
     }
-    let compiled = RegexBuilder::new(&unicode_classes(&key.0))
-        .case_insensitive(flags.any_case)
-        .multi_line(flags.multi_line)
-        .dot_matches_new_line(flags.dot_matches_newline)
-        .size_limit(16 << 20)
-        .build()
-        .map_err(|e| refused(&key.0, &e))?;
-    let compiled = Arc::new(Pattern::new(compiled, &key.0));
+    let compiled = Pattern::new(&key.0, &translated(&key.0), flags).map_err(|e| refused(&key.0, &e))?;
+    let compiled = Arc::new(compiled);
     if cache.len() >= CACHE_LIMIT {
         cache.clear();
     }
@@ -158,10 +147,28 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
     Ok(compiled)
 }
 
-/// The pattern with ICU's meaning of `[:alpha:]` and the other named classes: classes of Unicode. In the
-/// `regex` crate they are classes of ASCII. `\Z` is `\z`: see [`Pattern`].
-fn unicode_classes(pattern: &str) -> Cow<'_, str> {
-    if !pattern.contains("[:") && !pattern.contains("\\Z") {
+/// Error 3700.
+fn too_complex() -> Error {
+    Error::new(
+        3700,
+        "The regular expression pattern exceeds limits on size or complexity.",
+    )
+}
+
+/// Escapes of ICU that the crates do not know or take for something else, outside of brackets and within.
+const ESCAPES: &[(&str, &str, &str)] = &[
+    (r"\h", r"[\t\p{Zs}]", r"\t\p{Zs}"),
+    (r"\H", r"[^\t\p{Zs}]", r"[^\t\p{Zs}]"),
+    (r"\R", r"(?:\r\n|[\n\x0b\x0c\r\x{85}\x{2028}\x{2029}])", r"\R"),
+    // See [`Pattern`].
+    (r"\Z", r"\z", r"\Z"),
+];
+
+/// The pattern with ICU's meaning of `[:alpha:]` and the other named classes, classes of Unicode, which are
+/// classes of ASCII to the crates; and of some escapes.
+fn translated(pattern: &str) -> Cow<'_, str> {
+    let has_escape = |(escape, ..): &(&str, &str, &str)| pattern.contains(escape);
+    if !pattern.contains("[:") && !pattern.contains("(?#") && !ESCAPES.iter().any(has_escape) {
         return pattern.into();
     }
     let mut out = String::with_capacity(pattern.len() + 16);
@@ -181,8 +188,16 @@ fn unicode_classes(pattern: &str) -> Cow<'_, str> {
             rest = behind;
             continue;
         }
-        if let Some(behind) = rest.strip_prefix("\\Z").filter(|_| depth == 0) {
-            out.push_str("\\z");
+        let comment = rest.strip_prefix("(?#").filter(|_| depth == 0);
+        if let Some((_, behind)) = comment.and_then(|comment| comment.split_once(')')) {
+            rest = behind;
+            continue;
+        }
+        let escape = ESCAPES
+            .iter()
+            .find_map(|(escape, outside, within)| Some((*outside, *within, rest.strip_prefix(escape)?)));
+        if let Some((outside, within, behind)) = escape {
+            out.push_str(if depth == 0 { outside } else { within });
             rest = behind;
             continue;
         }
@@ -225,19 +240,28 @@ fn unicode_class(name: &str) -> Option<&'static str> {
     })
 }
 
-/// MySQL's error for a pattern that the `regex` crate refuses.
-fn refused(pattern: &str, error: &regex::Error) -> Error {
-    let text = error.to_string();
+/// MySQL's error for a pattern that is none.
+fn refused(pattern: &str, refusal: &Refusal) -> Error {
+    let text = match refusal {
+        Refusal::Linear(regex::Error::CompiledTooBig(_)) => return timed_out(),
+        Refusal::Linear(error) => error.to_string(),
+        Refusal::Backtracking(error) => error.to_string(),
+    };
+    // The crates say the same in words of their own.
+    let text = text.to_lowercase();
     let has = |part: &str| text.contains(part);
-    if has("look-around") || has("backreferences") {
-        return Error::not_supported(
-            "look-around and back references in regular expressions",
-            "rewrite the pattern without them",
-        );
-    }
-    let (code, message) = if matches!(error, regex::Error::CompiledTooBig(_)) {
-        (3699, "Timeout exceeded in regular expression match.".to_owned())
-    } else if has("unclosed group") || has("unopened group") {
+    let (code, message) = if has("look-behind") || has("failed to build dfa") {
+        (
+            3695,
+            "The look-behind assertion exceeds the limit in regular expression.".to_owned(),
+        )
+    } else if has("group name") || has("invalid back reference") && pattern.contains("\\k") {
+        return invalid_name();
+    } else if has("invalid back reference") {
+        (3694, "Invalid back-reference in regular expression.".to_owned())
+    } else if has("too complex") || has("too deeply") {
+        return too_complex();
+    } else if has("unclosed group") || has("unopened group") || has("parenthesis") {
         (3691, "Mismatched parenthesis in regular expression.".to_owned())
     } else if has("unclosed character class") {
         (
@@ -254,7 +278,11 @@ fn refused(pattern: &str, error: &regex::Error) -> Error {
             3697,
             "The regular expression contains an [x-y] character range where x comes after y.".to_owned(),
         )
-    } else if has("unrecognized escape") || has("incomplete escape") {
+    } else if has("unrecognized escape")
+        || has("incomplete escape")
+        || has("invalid escape")
+        || has("backslash")
+    {
         (
             3689,
             "Unrecognized escape sequence in regular expression.".to_owned(),
@@ -276,7 +304,7 @@ fn refused(pattern: &str, error: &regex::Error) -> Error {
 
 fn regexp_like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let regex = compile(call, args, 2)?;
-    Ok(value_of(Some(regex.is_match(&text(args, 0)))))
+    Ok(value_of(Some(regex.is_match(&text(args, 0))?)))
 }
 
 /// The byte offset of the character position (from 1) in an argument; error 3686 beyond the text.
@@ -313,9 +341,10 @@ fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     let found = regex
         .find_iter(subject.get(from..).unwrap_or_default())
-        .nth(occurrence - 1);
+        .nth(occurrence - 1)
+        .transpose()?;
     Ok(Value::Int(found.map_or(0, |m| {
-        let end = from + if after { m.range.end() } else { m.range.start() };
+        let end = from + if after { m.range.end } else { m.range.start };
         subject.get(..end).unwrap_or_default().chars().count() as i64 + 1
     })))
 }
@@ -327,8 +356,9 @@ fn regexp_substr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let occurrence = args.get(3).map_or(1, Datum::int).max(1) as usize;
     let found = regex
         .find_iter(subject.get(from..).unwrap_or_default())
-        .nth(occurrence - 1);
-    Ok(found.map_or(Value::Null, |m| of_type(call, m.range.as_str().to_owned())))
+        .nth(occurrence - 1)
+        .transpose()?;
+    Ok(found.map_or(Value::Null, |m| of_type(call, m.text().to_owned())))
 }
 
 fn of_type(call: &Call<'_>, text: String) -> Value {
@@ -344,35 +374,25 @@ fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let subject = text(args, 0);
     let from = start(call, args, 3, &subject)?;
     let only = args.get(4).map_or(0, Datum::int).max(0) as usize;
-    let replacement = replacement(&text(args, 2));
+    let replacement = replacement(&text(args, 2), &regex.group_names());
     let (before, rest) = subject.split_at(from);
     let mut out = before.to_owned();
     let mut copied = 0;
     for (i, found) in regex.find_iter(rest).enumerate() {
+        let found = found?;
         if only > 0 && i + 1 != only {
             continue;
         }
-        let Some(captures) = regex.captures(&found) else {
-            continue;
-        };
-        let Some(whole) = captures.get(0) else { continue };
-        out.push_str(rest.get(copied..whole.start()).unwrap_or_default());
+        let groups = regex.groups(&found)?;
+        out.push_str(rest.get(copied..found.range.start).unwrap_or_default());
         for part in &replacement {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Group(group) => match captures.get(*group) {
-                    Some(found) => out.push_str(found.as_str()),
-                    None if *group >= captures.len() => {
-                        return Err(Error::new(
-                            3686,
-                            "Index out of bounds in regular expression search.",
-                        ));
-                    }
-                    None => {}
-                },
+                Part::Group(group) => out.push_str(groups.get(*group).copied().flatten().unwrap_or_default()),
+                Part::Wrong(error) => return Err(error.clone()),
             }
         }
-        copied = whole.end();
+        copied = found.range.end;
         if only > 0 {
             break;
         }
@@ -384,24 +404,62 @@ fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 enum Part {
     Text(String),
     Group(usize),
+    /// It names no group, which is an error where something is replaced.
+    Wrong(Error),
 }
 
-/// ICU's replacement text: `$1` a group, `\` before a character taken as it is.
-fn replacement(text: &str) -> Vec<Part> {
+/// ICU's replacement text: `$1` and `${name}` a group, `\` before a character taken as it is. `groups`: their
+/// names.
+fn replacement(text: &str, groups: &[Option<&str>]) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut plain = String::new();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
-            '\\' => plain.extend(chars.next()),
-            '$' if chars.peek().is_some_and(char::is_ascii_digit) => {
+            '\\' => plain.extend(rest.next()),
+            '$' => {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
-                let digit = chars.next().and_then(|d| d.to_digit(10)).unwrap_or(0);
-                parts.push(Part::Group(digit as usize));
+                parts.push(group(&mut rest, groups));
             }
             c => plain.push(c),
         }
     }
     parts.push(Part::Text(plain));
     parts
+}
+
+/// The group that follows a `$`.
+fn group(rest: &mut std::str::Chars<'_>, groups: &[Option<&str>]) -> Part {
+    let named = rest
+        .as_str()
+        .strip_prefix('{')
+        .and_then(|inner| inner.split_once('}'));
+    if let Some((name, behind)) = named {
+        *rest = behind.chars();
+        let group = groups.iter().position(|group| *group == Some(name));
+        return group.map_or_else(|| Part::Wrong(invalid_name()), Part::Group);
+    }
+    // As many digits as make the number of a group, one at least.
+    let mut number = None;
+    while let Some(digit) = rest.as_str().chars().next().and_then(|c| c.to_digit(10)) {
+        let longer = number.unwrap_or(0) * 10 + digit as usize;
+        if number.is_some() && longer >= groups.len() {
+            break;
+        }
+        number = Some(longer);
+        rest.next();
+    }
+    match number {
+        Some(number) if number < groups.len() => Part::Group(number),
+        Some(_) => Part::Wrong(Error::new(
+            3686,
+            "Index out of bounds in regular expression search.",
+        )),
+        None => Part::Wrong(invalid_name()),
+    }
+}
+
+/// Error 3887.
+fn invalid_name() -> Error {
+    Error::new(3887, "A capture group has an invalid name.")
 }

@@ -126,11 +126,7 @@ pub(crate) fn complete(parsed: &ParsedDateTime, ctx: &EvalContext) -> Option<Dat
         }
         value = value.add_us(1)?;
     }
-    if let Some(seconds) = parsed.displacement {
-        let utc_us = value.to_epoch_us() - i64::from(seconds) * 1_000_000;
-        value = ctx.time_zone.from_unix_us(utc_us);
-    }
-    Some(value)
+    Some(parse::in_session_zone(value, parsed.displacement, ctx))
 }
 
 /// Whole part and billionths of a number, if the whole part is an i64.
@@ -288,7 +284,7 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
                     lost()?;
                 }
                 warn_delimiter(parsed.delimiter, datum.bytes(), ctx)?;
-                return Ok(Some(Time(parsed.rounded(&ctx.sql_mode)).clamped().0));
+                return Ok(Some(Time(parsed.rounded(ctx)).clamped().0));
             }
             Err(_) => None,
         },

@@ -6,6 +6,8 @@
 
 use types::temporal::{DateTime, calendar};
 
+use crate::context::EvalContext;
+
 /// Which unusual dates are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DateRules {
@@ -376,6 +378,15 @@ fn parse_displacement(text: &[u8]) -> Option<i32> {
     right.then_some(if negative { -seconds } else { seconds })
 }
 
+/// A point in time that is written with a displacement from UTC, in the session's zone.
+pub(crate) fn in_session_zone(at: DateTime, displacement: Option<i32>, ctx: &EvalContext) -> DateTime {
+    let Some(seconds) = displacement else {
+        return at;
+    };
+    let utc_us = at.to_epoch_us() - i64::from(seconds) * 1_000_000;
+    ctx.time_zone.from_unix_us(utc_us)
+}
+
 /// A TIME read from text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ParsedTime {
@@ -388,20 +399,31 @@ pub(crate) struct ParsedTime {
     pub truncated: bool,
     /// It was beyond 838:59:59 and has been limited.
     pub clamped: bool,
-    /// The text was a whole point in time.
+    /// The text was a whole point in time; as it is written.
     pub date: Option<DateTime>,
+    /// Seconds east of UTC, if it says so.
+    pub displacement: Option<i32>,
     /// A deprecated space before or after it.
     pub delimiter: Option<OddDelimiter>,
 }
 
 impl ParsedTime {
-    /// Rounded to microseconds, or truncated if the mode says so. May be a microsecond beyond the range of
-    /// TIME.
-    pub fn rounded(&self, mode: &types::SqlMode) -> i64 {
-        match mode.time_truncate_fractional {
-            true => self.us,
-            false => self.us + self.rounding,
+    /// Rounded to microseconds, or truncated if the mode says so, and in the session's zone. May be a microsecond beyond
+    /// the range of TIME.
+    pub fn rounded(&self, ctx: &EvalContext) -> i64 {
+        let us = match (self.displacement, self.moment(ctx)) {
+            (Some(_), Some(moment)) => moment.time_of_day_us(),
+            _ => self.us,
+        };
+        match ctx.sql_mode.time_truncate_fractional {
+            true => us,
+            false => us + self.rounding,
         }
+    }
+
+    /// The point in time, in the session's zone.
+    pub fn moment(&self, ctx: &EvalContext) -> Option<DateTime> {
+        Some(in_session_zone(self.date?, self.displacement, ctx))
     }
 }
 
@@ -432,6 +454,7 @@ pub(crate) fn time(text: &[u8]) -> Result<ParsedTime, NoTime> {
             truncated: parsed.truncated,
             clamped: false,
             date: Some(parsed.value),
+            displacement: parsed.displacement,
             delimiter: None,
         });
     }
@@ -531,6 +554,7 @@ fn parse_time(text: &[u8], negative: bool) -> Result<ParsedTime, NoTime> {
         truncated,
         clamped,
         date: None,
+        displacement: None,
         delimiter: (!truncated).then(|| space_at(text, at)).flatten(),
     })
 }

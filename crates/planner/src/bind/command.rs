@@ -3,7 +3,8 @@
 
 use functions::Expr;
 use syntax::ast::{
-    self, ExplainFormat, Maintenance, SelectInto, SetClause, ShowStatement, SplitPoints, Statement, Target,
+    self, Diagnostics, ExplainFormat, Maintenance, SelectInto, SetClause, ShowStatement, SplitPoints,
+    Statement, Target,
 };
 use types::{Error, Result};
 
@@ -95,6 +96,7 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         Statement::LockTables(tables) => Ok(Command::LockTables {
             tables: tables_to_lock(binder, tables)?,
         }),
+        Statement::GetDiagnostics(asked) => get_diagnostics(binder, asked),
         Statement::Do(exprs) => evaluated(binder, exprs),
         Statement::Grant(grant) => grant::bind_grant(binder, grant),
         Statement::Revoke(revoke) => grant::bind_revoke(binder, revoke),
@@ -128,7 +130,21 @@ fn maintenance(binder: &Binder<'_>, action: Maintenance, tables: &[ast::ObjectNa
         Maintenance::Analyze => Command::AnalyzeTable { tables },
         Maintenance::Optimize => Command::OptimizeTable { tables },
         Maintenance::Repair => Command::RepairTable { tables },
+        Maintenance::AssignToKeyCache | Maintenance::PreloadKeys => Command::KeyCache {
+            tables,
+            preload: action == Maintenance::PreloadKeys,
+        },
     })
+}
+
+fn get_diagnostics(binder: &Binder<'_>, asked: &Diagnostics<ast::Expr>) -> Result<Command> {
+    Ok(Command::GetDiagnostics(match asked {
+        Diagnostics::OfStatement(items) => Diagnostics::OfStatement(items.clone()),
+        Diagnostics::OfCondition { number, items } => Diagnostics::OfCondition {
+            number: free(binder, number)?,
+            items: items.clone(),
+        },
+    }))
 }
 
 fn tables_to_lock(binder: &Binder<'_>, tables: &[ast::LockedTable]) -> Result<Vec<TableToLock>> {

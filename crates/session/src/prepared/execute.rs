@@ -181,6 +181,7 @@ fn executed(session: &mut Session, result: Result<Outcome>) -> Result<Option<Don
             reply::rows_sent(session);
             None
         }
+        Outcome::Aside { .. } => Some(Done::default()),
         Outcome::Ok(done) | Outcome::Close(done) => {
             session.last.note_affected(done.affected);
             Some(done)

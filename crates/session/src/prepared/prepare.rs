@@ -178,6 +178,7 @@ fn refuse_unpreparable(command: &Command) -> Result<()> {
         | Deallocate { .. }
         | LockTables { .. }
         | UnlockTables
+        | GetDiagnostics(_)
         | LoadData(_) => Err(Error::new(
             errno::ER_UNSUPPORTED_PS,
             "This command is not supported in the prepared statement protocol yet",

@@ -3,7 +3,7 @@
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use schema::model::wrong_object;
-use schema::privilege::PrivilegeSet;
+use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, Value, errno};
 
 use super::lock_tables;
@@ -96,6 +96,21 @@ pub fn repair(session: &Session, tables: &[TableName]) -> Result<Listing> {
     maintain(session, tables, "repair", &[NO_REPAIR])
 }
 
+/// CACHE INDEX and LOAD INDEX INTO CACHE. No table uses a key cache.
+pub fn key_cache(session: &Session, tables: &[TableName], preload: bool) -> Result<Listing> {
+    let operation = if preload {
+        "preload_keys"
+    } else {
+        "assign_to_keycache"
+    };
+    for name in tables {
+        check_database(session, name)?;
+        session.check_table(name, Privilege::Index.into())?;
+    }
+    let message = format!("The storage engine for the table doesn't support {operation}");
+    listed(session, tables, operation, Use::Read, &[("note", &message)])
+}
+
 /// These statements have nothing to do: the store reclaims space in the background, and tables are never half
 /// written. `messages`: the rows for an existing table.
 fn maintain(
@@ -108,15 +123,26 @@ fn maintain(
         check_database(session, name)?;
         session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     }
+    let lock = if operation == "optimize" {
+        Use::Write
+    } else {
+        Use::Read
+    };
+    listed(session, tables, operation, lock, messages)
+}
+
+/// `messages`: the rows for a table that exists.
+fn listed(
+    session: &Session,
+    tables: &[TableName],
+    operation: &str,
+    lock: Use,
+    messages: &[(&str, &str)],
+) -> Result<Listing> {
     check_unique(tables)?;
     let mut listing = maintenance_listing();
     for name in tables {
-        let what = if operation == "optimize" {
-            Use::Write
-        } else {
-            Use::Read
-        };
-        let locked = lock_tables::check_name(session, name, what);
+        let locked = lock_tables::check_name(session, name, lock);
         match locked.and_then(|()| check_base_table(session, name)) {
             Ok(()) => {
                 for message in messages {

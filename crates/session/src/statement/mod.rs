@@ -11,6 +11,7 @@ mod drop_absent;
 pub mod explain;
 mod field_writer;
 pub mod flush;
+mod get_diagnostics;
 mod histograms;
 mod inner_plan;
 mod into_file;
@@ -121,6 +122,7 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
         } => histograms::run(session, tables, columns, *buckets),
         Command::OptimizeTable { tables } => maintenance::optimize(session, tables),
         Command::RepairTable { tables } => maintenance::repair(session, tables),
+        Command::KeyCache { tables, preload } => maintenance::key_cache(session, tables, *preload),
         Command::SplitTable { table, index, points } => {
             split_table::split(session, table, index.as_deref(), points)
         }
@@ -163,6 +165,10 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
                 ..Done::default()
             };
             Answer::Outcome(named::prepare(session, name, source).map(|()| Outcome::Ok(done)))
+        }
+        Command::GetDiagnostics(asked) => {
+            let found = get_diagnostics::run(session, asked);
+            Answer::Outcome(found.map(|found| Outcome::Aside { adds: !found }))
         }
         Command::OfRow(of_row) => Answer::Outcome(of_row::run(session, of_row).map(Outcome::Ok)),
         Command::CreateTableSelect(create) => {

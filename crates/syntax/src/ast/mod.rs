@@ -47,8 +47,8 @@ pub use query::{
     NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
-    LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints, TransactionStatement, VariableScope,
-    XaJoin, XaStatement, Xid,
+    ConditionItem, Diagnostics, LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints,
+    StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement, Xid,
 };
 pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
@@ -185,6 +185,7 @@ pub enum Statement {
         name: String,
     },
     Do(Vec<Expr>),
+    GetDiagnostics(Diagnostics<Expr>),
     /// Nothing to do: a comment alone, or a statement without any effect.
     Empty,
     /// A text that should be one of several statements and cannot be parsed.

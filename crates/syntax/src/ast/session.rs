@@ -51,6 +51,39 @@ pub enum Maintenance {
     Analyze,
     Optimize,
     Repair,
+    /// CACHE INDEX.
+    AssignToKeyCache,
+    /// LOAD INDEX INTO CACHE.
+    PreloadKeys,
+}
+
+/// What GET DIAGNOSTICS assigns: names of user variables, and what each gets. `E`: an expression.
+#[derive(Debug, Clone)]
+pub enum Diagnostics<E> {
+    OfStatement(Vec<(String, StatementItem)>),
+    /// Of the condition with a number, from 1.
+    OfCondition {
+        number: E,
+        items: Vec<(String, ConditionItem)>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatementItem {
+    /// How many conditions there are.
+    Number,
+    RowCount,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConditionItem {
+    ClassOrigin,
+    SubclassOrigin,
+    SqlState,
+    Message,
+    Number,
+    /// What only SIGNAL sets.
+    Unset,
 }
 
 /// `t [AS alias] READ | WRITE` of LOCK TABLES.

@@ -83,6 +83,7 @@ pub enum ServerShow {
         using: Vec<AccountName>,
     },
     CreateUser(AccountName),
+    Privileges,
     /// Lists of objects and logs, by their keywords: PROCEDURE STATUS, BINARY LOGS ...
     List {
         words: String,

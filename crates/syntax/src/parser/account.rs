@@ -106,6 +106,28 @@ pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
 }
 
 fn user_spec(parser: &mut Parser<'_>) -> Result<UserSpec> {
+    let spec = first_factor(parser)?;
+    refuse_factors(parser)?;
+    Ok(spec)
+}
+
+/// What MySQL says about a second and a third factor.
+fn refuse_factors(parser: &Parser<'_>) -> Result<()> {
+    let another = parser.is(Kw::AND) && parser.peek_is(Kw::IDENTIFIED);
+    let registration = parser.kind() == Kind::Integer && parser.peek_is(Kw::FACTOR);
+    let changed =
+        parser.is_any(&[Kw::ADD, Kw::MODIFY, Kw::DROP]) && parser.peek_two().1.keyword == Some(Kw::FACTOR);
+    let initial = parser.is(Kw::INITIAL) && parser.peek_is(Kw::AUTHENTICATION);
+    match another || registration || changed || initial {
+        true => Err(Error::not_supported(
+            "accounts with several factors",
+            "use one password, and REQUIRE X509 for a certificate beside it",
+        )),
+        false => Ok(()),
+    }
+}
+
+fn first_factor(parser: &mut Parser<'_>) -> Result<UserSpec> {
     let (user, host) = account_name(parser)?;
     let mut spec = UserSpec {
         user,

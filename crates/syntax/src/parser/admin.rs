@@ -112,6 +112,12 @@ fn histograms(parser: &mut Parser<'_>, tables: Vec<ObjectName>) -> Result<Statem
     parser.expect(Kw::ON)?;
     let columns = parser.comma_separated(Parser::name)?;
     let mut buckets = updates.then_some(BUCKETS);
+    if updates && parser.are(&[Kw::USING, Kw::DATA]) {
+        return Err(Error::not_supported(
+            "ANALYZE TABLE ... USING DATA",
+            "let the histogram be made of the rows: leave USING DATA out",
+        ));
+    }
     if updates && parser.eat(Kw::WITH) {
         let count = parser.unsigned()?;
         parser.expect(Kw::BUCKETS)?;
@@ -141,6 +147,10 @@ pub fn flush(parser: &mut Parser<'_>) -> Result<Statement> {
     }
     let start = parser.start();
     while !parser.at_statement_end() {
+        if parser.are(&[Kw::FOR, Kw::CHANNEL]) {
+            channel(parser)?;
+            continue;
+        }
         if !matches!(
             parser.kind(),
             Kind::Word | Kind::QuotedWord | Kind::Comma | Kind::Dot
@@ -151,6 +161,22 @@ pub fn flush(parser: &mut Parser<'_>) -> Result<Statement> {
     }
     let what = parser.source(start, parser.previous_end()).to_uppercase();
     Ok(Statement::Flush(what))
+}
+
+/// `[FOR CHANNEL 'name']`, of replication. There is only the one without a name, where there is none at all.
+pub fn channel(parser: &mut Parser<'_>) -> Result<()> {
+    const ER_REPLICA_CHANNEL_DOES_NOT_EXIST: u16 = 3074;
+    if !parser.eat_all(&[Kw::FOR, Kw::CHANNEL]) {
+        return Ok(());
+    }
+    let name = parser.text_literal()?.to_lowercase();
+    match name.is_empty() {
+        true => Ok(()),
+        false => Err(Error::new(
+            ER_REPLICA_CHANNEL_DOES_NOT_EXIST,
+            format!("Replica channel '{name}' does not exist."),
+        )),
+    }
 }
 
 /// `LOCK TABLES t [AS a] READ [LOCAL] | [LOW_PRIORITY] WRITE, ...`

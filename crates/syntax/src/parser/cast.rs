@@ -116,6 +116,20 @@ pub fn cast_type(parser: &mut Parser<'_>) -> Result<CastType> {
         Some(Kw::REAL) if parser.mode.real_as_float => CastType::Float,
         Some(Kw::REAL) => CastType::Double,
         Some(Kw::JSON) => CastType::Json,
+        Some(
+            Kw::POINT
+            | Kw::LINESTRING
+            | Kw::POLYGON
+            | Kw::MULTIPOINT
+            | Kw::MULTILINESTRING
+            | Kw::MULTIPOLYGON
+            | Kw::GEOMETRYCOLLECTION,
+        ) => {
+            return Err(Error::not_supported(
+                "spatial types",
+                "store coordinates as numbers",
+            ));
+        }
         _ => return Err(parser.error_at(start)),
     };
     Ok(match parser.eat(Kw::ARRAY) {

@@ -423,6 +423,9 @@ fn refuse_column_attribute(parser: &Parser<'_>) -> Result<bool> {
     if parser.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE, Kw::SRID]) {
         return Err(Error::not_supported(parser.word().to_uppercase(), "leave it out"));
     }
+    if parser.are(&[Kw::NOT, Kw::SECONDARY]) {
+        return Err(Error::not_supported("NOT SECONDARY", "leave it out"));
+    }
     Ok(false)
 }
 

@@ -4,7 +4,7 @@ use types::{Error, Result, errno};
 
 use super::literal::item_name;
 use super::{Parser, hints, into, table_ref, window};
-use crate::ast::{NamedExpr, Select, SelectItem};
+use crate::ast::{Expr, NamedExpr, Select, SelectItem};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -132,6 +132,13 @@ fn all_of(parser: &mut Parser<'_>) -> Result<Option<SelectItem>> {
     };
     parser.expect_kind(Kind::Star)?;
     Ok(Some(SelectItem::AllOf(name)))
+}
+
+/// An expression with an alias, which names nothing.
+pub fn aliased_expression(parser: &mut Parser<'_>) -> Result<Expr> {
+    let expr = parser.expression()?;
+    item_alias(parser)?;
+    Ok(expr)
 }
 
 fn item_alias(parser: &mut Parser<'_>) -> Result<Option<String>> {

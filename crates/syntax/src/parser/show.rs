@@ -2,7 +2,7 @@
 
 use types::{Error, Result};
 
-use super::{Parser, account, split_table};
+use super::{Parser, account, admin, split_table};
 use crate::ast::{EngineShow, ServerShow, ShowFilter, ShowStatement, Statement, Target};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -20,7 +20,17 @@ const EMPTY: &[&[Kw]] = &[
     &[Kw::SLAVE, Kw::HOSTS],
     &[Kw::REPLICAS],
     &[Kw::PROFILES],
+    &[Kw::BINLOG, Kw::EVENTS],
 ];
+
+/// SHOW statements that are not there, and what to do instead.
+const REFUSED: &[(Kw, &str)] = &[
+    (Kw::PROFILE, "use EXPLAIN ANALYZE"),
+    (Kw::RELAYLOG, "there is no replication"),
+    (Kw::EXTENDED, "leave EXTENDED out: there are no hidden columns"),
+];
+
+const ER_FEATURE_DISABLED: u16 = 1289;
 
 pub fn show(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
@@ -103,8 +113,22 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
         };
         return of_server(ServerShow::Grants { user, using });
     }
+    if parser.eat(Kw::PRIVILEGES) {
+        return of_server(ServerShow::Privileges);
+    }
+    if parser.is_any(&[Kw::PROCEDURE, Kw::FUNCTION]) && parser.peek_is(Kw::CODE) {
+        return Err(Error::new(
+            ER_FEATURE_DISABLED,
+            "The 'SHOW PROCEDURE|FUNCTION CODE' feature is disabled; you need MySQL built with '--with-debug' to have it working",
+        ));
+    }
     for words in EMPTY {
         if parser.eat_all(words) {
+            match words {
+                [Kw::REPLICA | Kw::SLAVE, Kw::STATUS] => admin::channel(parser)?,
+                [Kw::BINLOG, Kw::EVENTS] => binlog_position(parser)?,
+                _ => {}
+            }
             let filter = show_filter(parser)?;
             return of_server(ServerShow::List {
                 words: words.iter().map(|word| word.text()).collect::<Vec<_>>().join(" "),
@@ -112,13 +136,32 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
             });
         }
     }
-    if parser.is_any(&[Kw::PROFILE, Kw::BINLOG, Kw::RELAYLOG, Kw::OPEN, Kw::PRIVILEGES]) {
-        return Err(Error::not_supported(
-            format!("SHOW {}", parser.word().to_uppercase()),
-            "query performance_schema; there is no binary log",
-        ));
+    for (word, instead) in REFUSED {
+        if parser.is(*word) {
+            return Err(Error::not_supported(
+                format!("SHOW {}", parser.word().to_uppercase()),
+                instead,
+            ));
+        }
     }
     parser.fail()
+}
+
+/// `[IN 'log'] [FROM position] [LIMIT [offset,] count]`: of a log that is not there.
+fn binlog_position(parser: &mut Parser<'_>) -> Result<()> {
+    if parser.eat(Kw::IN) {
+        parser.text_literal()?;
+    }
+    if parser.eat(Kw::FROM) {
+        parser.unsigned()?;
+    }
+    if parser.eat(Kw::LIMIT) {
+        parser.unsigned()?;
+        if parser.eat_kind(Kind::Comma) || parser.eat(Kw::OFFSET) {
+            parser.unsigned()?;
+        }
+    }
+    Ok(())
 }
 
 /// `SHOW ENGINE name | ALL STATUS | MUTEX | LOGS`, after the word ENGINE.
@@ -139,7 +182,7 @@ fn show_engine(parser: &mut Parser<'_>) -> Result<ShowStatement> {
 /// Lists about a database or a table.
 fn show_of_object(parser: &mut Parser<'_>) -> Result<Option<ShowStatement>> {
     let full = (parser.is(Kw::FULL) || parser.is(Kw::EXTENDED))
-        && parser.peek_is_any(&[Kw::TABLES, Kw::COLUMNS, Kw::FIELDS, Kw::FULL]);
+        && parser.peek_is_any(&[Kw::TABLES, Kw::COLUMNS, Kw::FIELDS, Kw::FULL, Kw::TRIGGERS]);
     let mut show_full = false;
     if full {
         parser.eat(Kw::EXTENDED);

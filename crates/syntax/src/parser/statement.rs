@@ -3,8 +3,8 @@
 use types::{Error, Result, errno};
 
 use super::{
-    Parser, account, admin, alter_table, create_table, database, file, grant, names, query, set, show,
-    split_table, transaction, unsupported, view, write, xa,
+    Parser, account, admin, alter_table, create_table, database, diagnostics, file, grant, key_cache, names,
+    query, select, set, show, split_table, transaction, unsupported, view, write, xa,
 };
 use crate::Parsed;
 use crate::ast::{Delete, ExplainFormat, Maintenance, PrepareSource, Query, Statement, Update};
@@ -79,7 +79,10 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         Some(Kw::INSERT | Kw::REPLACE) => Ok(Statement::Insert(Box::new(write::insert(parser)?))),
         Some(Kw::UPDATE) => Ok(Statement::Update(Box::new(write::update(parser)?))),
         Some(Kw::DELETE) => Ok(Statement::Delete(Box::new(write::delete(parser)?))),
+        Some(Kw::LOAD) if parser.peek_is(Kw::INDEX) => key_cache::load_index(parser),
         Some(Kw::LOAD) => file::load(parser),
+        Some(Kw::CACHE) => key_cache::cache_index(parser),
+        Some(Kw::GET) => diagnostics::get_diagnostics(parser),
         Some(Kw::EXPLAIN | Kw::DESCRIBE | Kw::DESC) => explain(parser),
         Some(Kw::CREATE) => create(parser),
         Some(Kw::ALTER) => alter(parser),
@@ -128,7 +131,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         }
         Some(Kw::DO) => {
             parser.advance();
-            Ok(Statement::Do(parser.comma_separated(Parser::expression)?))
+            Ok(Statement::Do(parser.comma_separated(select::aliased_expression)?))
         }
         _ => unsupported::refuse_statement(parser),
     }

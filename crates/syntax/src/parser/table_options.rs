@@ -121,7 +121,12 @@ fn option_of_storage(parser: &mut Parser<'_>, options: &mut TableOptions) -> Res
             3981,
             "Storage engine 'InnoDB' does not support ENGINE_ATTRIBUTE.",
         ));
-    } else if parser.is(Kw::SECONDARY_ENGINE_ATTRIBUTE) {
+    } else if parser.are(&[Kw::START, Kw::TRANSACTION]) {
+        return Err(Error::not_supported(
+            "CREATE TABLE ... START TRANSACTION",
+            "leave it out: a definition is atomic by itself",
+        ));
+    } else if parser.is_any(&[Kw::SECONDARY_ENGINE_ATTRIBUTE, Kw::STORAGE]) {
         return Err(Error::not_supported(
             format!("the table option {}", parser.word().to_uppercase()),
             "leave it out",

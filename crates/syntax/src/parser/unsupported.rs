@@ -11,7 +11,7 @@ use crate::lexer::keywords::Keyword as Kw;
 const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::CALL, "run the statements from the client"),
     (Kw::HANDLER, "use SELECT"),
-    (Kw::IMPORT, "use INSERT with several rows"),
+    (Kw::IMPORT, "copy rows with stemdb export and import"),
     (Kw::INSTALL, "there are no plugins and components"),
     (Kw::UNINSTALL, "there are no plugins and components"),
     (Kw::PURGE, "there is no binary log"),
@@ -22,11 +22,9 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::SHUTDOWN, "send SIGTERM to the server"),
     (Kw::RESTART, "send SIGTERM to the server and start it again"),
     (Kw::CLONE, "use stemdb export and import"),
-    (Kw::CACHE, "there are no key caches"),
     (Kw::HELP, "see the manual"),
     (Kw::SIGNAL, "there are no stored programs"),
     (Kw::RESIGNAL, "there are no stored programs"),
-    (Kw::GET, "use SHOW WARNINGS"),
 ];
 
 /// Objects of CREATE, ALTER and DROP: the keyword, the object's name in the error, and what to do instead.
@@ -34,6 +32,11 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
     (Kw::TRIGGER, "TRIGGER", "do it in the application"),
     (Kw::PROCEDURE, "PROCEDURE", "run the statements from the client"),
     (Kw::FUNCTION, "FUNCTION", "compute it in the application"),
+    (
+        Kw::AGGREGATE,
+        "AGGREGATE FUNCTION",
+        "compute it in the application",
+    ),
     (Kw::EVENT, "EVENT", "use the operating system's scheduler"),
     (Kw::FULLTEXT, "FULLTEXT INDEX", "use LIKE"),
     (Kw::SPATIAL, "SPATIAL", "index coordinates as numbers"),
@@ -92,7 +95,10 @@ pub fn refuse_statement(parser: &Parser<'_>) -> Result<Statement> {
 }
 
 /// The error for CREATE, ALTER or DROP of an unknown object, after the verb.
-pub fn refuse_object(parser: &Parser<'_>, verb: &str) -> Result<Statement> {
+pub fn refuse_object(parser: &mut Parser<'_>, verb: &str) -> Result<Statement> {
+    if parser.are(&[Kw::OR, Kw::REPLACE]) && parser.peek_two().1.keyword == Some(Kw::SPATIAL) {
+        parser.eat_all(&[Kw::OR, Kw::REPLACE]);
+    }
     for (word, what, instead) in OBJECTS {
         if parser.is(*word) {
             return Err(Error::not_supported(format!("{verb} {what}"), instead));

@@ -241,3 +241,11 @@ xa start 'x'
 xa end X'78', 'b', 7
 xa commit 'x' one phase
 checksum table t, d.u extended
+load index into cache t index (a, b) ignore leaves, u key ()
+cache index t, u key (primary) in default
+get current diagnostics @a = number, @b = row_count
+get diagnostics condition @a @b = returned_sqlstate, @c = message_text
+do 1 as a, 2 b
+show full triggers from d like 'x'
+show binlog events in 'x' from 4 limit 1, 2
+flush relay logs for channel '', hosts

@@ -163,6 +163,10 @@ const COLUMNS: &[(&str, &[&str])] = &[
         &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
     ),
     ("PROFILES", &["Query_ID", "Duration", "Query"]),
+    (
+        "BINLOG EVENTS",
+        &["Log_name", "Pos", "Event_type", "Server_id", "End_log_pos", "Info"],
+    ),
 ];
 
 pub fn listing(what: &str) -> Listing {

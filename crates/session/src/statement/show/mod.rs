@@ -2,6 +2,7 @@
 
 mod absent;
 mod definitions;
+mod privileges;
 mod server;
 mod tables;
 
@@ -103,6 +104,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::Charset(filter) => filtered(server::charsets(), filter),
         ServerShow::Plugins(filter) => filtered(server::plugins(), filter),
         ServerShow::Grants { user, using } => server::grants(session, user.as_ref(), using),
+        ServerShow::Privileges => Ok(privileges::all()),
         ServerShow::CreateUser(user) => server::create_user(session, user),
         ServerShow::List { words, filter } => {
             server::check_list(session, words)?;

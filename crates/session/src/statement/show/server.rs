@@ -264,7 +264,7 @@ pub fn check_list(session: &Session, words: &str) -> Result<()> {
                 false => Ok(()),
             }
         }
-        "SLAVE HOSTS" | "REPLICAS" => {
+        "SLAVE HOSTS" | "REPLICAS" | "BINLOG EVENTS" => {
             session
                 .client
                 .check_any("REPLICATION SLAVE", &[Privilege::ReplicationSlave], &[])
