@@ -68,7 +68,7 @@ const ACTIVE_RECORD: &str =
     "/usr/share/rubygems-integration/all/specifications/activerecord-6.1.7.10.gemspec";
 
 /// Eloquent in Debian 12's version, for the same reason.
-const ELOQUENT: &str = "/usr/share/doc/php-illuminate-database";
+const ELOQUENT: &str = "/usr/share/php/Illuminate/Database/PDO/Connection.php";
 
 const ALL: [Framework; 14] = [
     python("sqlalchemy", "\"$OUT/venv/bin/python\" -B sqlalchemy_app.py"),
