@@ -62,6 +62,7 @@ pub fn context(sql_mode: SqlMode, time_zone: TimeZone) -> EvalContext {
             user: "root@localhost".to_owned(),
             current_user: "root@localhost".to_owned(),
             current_role: "NONE".to_owned(),
+            ..Identity::default()
         }),
         database: Some("shop".into()),
         found_rows: 1,
