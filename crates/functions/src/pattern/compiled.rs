@@ -10,14 +10,19 @@ use std::ops::Range;
 use regex::{Regex, RegexBuilder};
 use types::{Error, Result};
 
-use super::regex_cache::RegexFlags;
-
 /// A part of a match takes at most so many steps, some milliseconds of work.
 const STEPS_MAX: usize = 1_000_000;
 /// How look-around and atomic groups begin.
 const GROUPS: [&str; 5] = ["?=", "?!", "?<=", "?<!", "?>"];
 /// What a compiled pattern may take.
 const COMPILED_BYTES_MAX: usize = 16 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct RegexFlags {
+    pub any_case: bool,
+    pub multi_line: bool,
+    pub dot_matches_newline: bool,
+}
 
 #[derive(Debug)]
 pub(super) struct Pattern {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::compiled::Pattern;
+use super::compiled::{Pattern, RegexFlags};
 
 /// Compiled expressions of one statement, by pattern and flags.
 #[derive(Debug, Default)]
@@ -17,10 +17,3 @@ impl RegexCache {
 
 /// How many patterns are cached: a column of patterns must not fill the memory.
 pub(super) const CACHE_LIMIT: usize = 256;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct RegexFlags {
-    pub any_case: bool,
-    pub multi_line: bool,
-    pub dot_matches_newline: bool,
-}

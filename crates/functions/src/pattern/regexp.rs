@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::compiled::{Pattern, Refusal, timed_out};
-use super::regex_cache::{CACHE_LIMIT, RegexFlags};
+use super::compiled::{Pattern, Refusal, RegexFlags, timed_out};
+use super::regex_cache::CACHE_LIMIT;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::registry::{Alias, Family, function};

@@ -165,7 +165,14 @@ const COLUMNS: &[(&str, &[&str])] = &[
     ("PROFILES", &["Query_ID", "Duration", "Query"]),
     (
         "BINLOG EVENTS",
-        &["Log_name", "Pos", "Event_type", "Server_id", "End_log_pos", "Info"],
+        &[
+            "Log_name",
+            "Pos",
+            "Event_type",
+            "Server_id",
+            "End_log_pos",
+            "Info",
+        ],
     ),
 ];
 
