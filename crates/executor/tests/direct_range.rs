@@ -351,3 +351,42 @@ fn keys_of_joins_are_computed_from_documents() {
     let sql = "select a.id, b.n from a straight_join b on b.id = cast(json_extract(a.doc, '$.b') as signed) where a.id in (1, 2)";
     assert_eq!(same(&mut c, sql, &[]), 1);
 }
+
+/// Packets of a join begin as the one before where the rows are the same; columns of all tables may come in any order.
+#[test]
+fn packets_of_joins_repeat_columns() {
+    let db = Db::with(
+        "create table a (id int primary key, name varchar(20), note varchar(20));
+         create table b (id int primary key, a_id int, n decimal(9, 2), note longtext, key (a_id));
+         create table c (x int, y int, b_id int, t varchar(20), primary key (x, y), key (b_id));
+         insert into a values (1, 'one', null), (2, null, 'two'), (3, 'three', 'three');
+         insert into b values (10, 1, 1.5, 'x'), (11, 2, null, null), (12, 1, 1.5, 'x'), (13, 3, 7, 'z'), (14, 1, null, '');
+         insert into c values (1, 1, 10, 'a'), (1, 2, 10, null), (2, 1, 12, 'b'), (2, 2, 11, 'c'), (3, 1, 14, null),
+             (3, 2, 14, 'd'), (4, 1, 13, 'e'), (5, 5, 10, 'f')",
+    );
+    let mut c = db.conn();
+    let chain =
+        "from a straight_join b on b.a_id = a.id straight_join c on c.b_id = b.id where a.id in (1, 2, 3)";
+    for columns in [
+        "a.name, a.note, b.n, b.note, c.x, c.y, c.t",
+        "a.note, b.note, a.name, c.t, b.n, a.id, c.y",
+        "c.t, a.name, b.note",
+        "b.n, b.id, a.name, c.x",
+        "a.id",
+        "a.name, a.name, b.n, b.n",
+    ] {
+        assert_eq!(same(&mut c, &format!("select {columns} {chain}"), &[]), 8);
+    }
+    // The rows of one table are the same for each row.
+    for (condition, rows) in [("a.id = 1", 6), ("a.id = 3", 1), ("a.id = 9", 0)] {
+        let sql = format!(
+            "select a.name, a.note, b.id, b.note, c.t from b join a on a.id = b.a_id join c on c.b_id = b.id where {condition}"
+        );
+        assert_eq!(same(&mut c, &sql, &[]), rows);
+    }
+    let sql = "select b.id, a.id, a.name from b straight_join a where b.id < 14 and a.id in (1, 2, 3)";
+    assert_eq!(same(&mut c, sql, &[]), 12);
+    // Packets that are cut into frames.
+    c.exec("update b set note = repeat('y', 17000000) where id = 10");
+    assert_eq!(same(&mut c, &format!("select b.note, c.t {chain}"), &[]), 8);
+}

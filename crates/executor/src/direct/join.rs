@@ -5,21 +5,19 @@
 //! in the order of the first table, as from the operators.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use functions::EvalContext;
 use planner::plan::{self, JoinKind, QueryPlan, Rel, TableScan};
 use types::{Error, Result, Value};
-use wire::row::RowEncoder;
+use wire::row::{RowEncoder, RowEnds};
 
 use super::PacketRows;
 use super::columns::{Row, RowColumns};
 use super::point::column_positions;
 use super::range::{is_plain, read_rows};
 use crate::env::Env;
-use crate::memory::Held;
 use crate::operator::join::lookup_keys;
-use crate::operator::scan::stored::StoredLookup;
+use crate::operator::scan::stored::{StoredLookup, StoredRow, StoredRows};
 use crate::operator::scan::{self, Access};
 
 /// Rows of one table that are held at a time, and their bytes but for the last one.
@@ -34,6 +32,8 @@ const ROWS_AHEAD_MAX: usize = 32;
 /// or rows of a table by their primary keys.
 pub(crate) struct JoinSelect<'p> {
     first: &'p TableScan,
+    /// How rows of the first table are read that are found by keys.
+    first_by_keys: Option<StoredLookup<'p>>,
     joined: Vec<StoredLookup<'p>>,
     /// Of each table, those of its scan.
     columns: Vec<&'p RowColumns>,
@@ -43,48 +43,11 @@ pub(crate) struct JoinSelect<'p> {
     places: Vec<(usize, usize)>,
 }
 
-/// Rows of one table, one behind the other.
-#[derive(Default)]
-struct StoredRows {
-    bytes: Vec<u8>,
-    rows: Vec<StoredRow>,
-    held: Held,
-}
-
-struct StoredRow {
-    key: Range<usize>,
-    value: Range<usize>,
-    /// The row of the table before that it belongs to.
-    left: usize,
-}
-
 /// A run: the rows that are held of each table, and where the result goes.
 struct Run<'r, 'e, 's> {
     tables: Vec<StoredRows>,
     env: &'r Env<'e, 's>,
     packets: &'r mut dyn PacketRows,
-}
-
-impl StoredRows {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.rows.clear();
-    }
-
-    fn is_full(&self) -> bool {
-        self.rows.len() >= ROWS_MAX || self.bytes.len() >= BYTES_MAX
-    }
-
-    fn store(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
-    }
-
-    fn push(&mut self, key: &[u8], value: &[u8], left: usize) {
-        let (key, value) = (self.store(key), self.store(value));
-        self.rows.push(StoredRow { key, value, left });
-    }
 }
 
 impl<'p> JoinSelect<'p> {
@@ -119,8 +82,12 @@ impl<'p> JoinSelect<'p> {
                 positions.into_iter().map(place).collect()
             }),
         };
-        Ok(output.map(|output| Self {
+        let Some(output) = output else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
             first,
+            first_by_keys: StoredLookup::of(first, None)?.filter(|lookup| lookup.by_keys),
             joined,
             columns,
             output,
@@ -134,12 +101,33 @@ impl<'p> JoinSelect<'p> {
         for scan in std::iter::once(self.first).chain(self.joined.iter().map(|one| one.scan)) {
             scan.table.check_readable_at(env.source.ts())?;
         }
-        let mut access = scan::open_rows(self.first, env.eval())?;
         let mut run = Run {
             tables: self.columns.iter().map(|_| StoredRows::default()).collect(),
             env,
             packets,
         };
+        match &self.first_by_keys {
+            Some(lookup) => self.read_by_keys(lookup, &mut run),
+            None => self.read_first(&mut run),
+        }
+    }
+
+    fn read_by_keys(&self, lookup: &StoredLookup<'_>, run: &mut Run<'_, '_, '_>) -> Result<()> {
+        let mut access = lookup.access(&[], run.env)?;
+        loop {
+            run.env.check_interrupted()?;
+            let keys = lookup.row_keys(&mut access, ROWS_MAX, run.env)?;
+            if keys.is_empty() {
+                return Ok(());
+            }
+            let mut wanted: Vec<_> = keys.into_iter().map(|key| (key, 0)).collect();
+            self.go_on(0, lookup, &mut wanted, run)?;
+        }
+    }
+
+    fn read_first(&self, run: &mut Run<'_, '_, '_>) -> Result<()> {
+        let env = run.env;
+        let mut access = scan::open_rows(self.first, env.eval())?;
         loop {
             let first = run.table(0)?;
             first.clear();
@@ -150,8 +138,7 @@ impl<'p> JoinSelect<'p> {
             if read == 0 {
                 return Ok(());
             }
-            first.held.resize(first.bytes.len(), env.memory)?;
-            self.join(1, &mut run)?;
+            self.join_held(0, run)?;
         }
     }
 
@@ -194,7 +181,7 @@ impl<'p> JoinSelect<'p> {
                     Ok(())
                 })?
             };
-            let is_full = wanted.len() >= ROWS_MAX || rows.is_full();
+            let is_full = wanted.len() >= ROWS_MAX || is_full(rows);
             if read == 0 {
                 open.pop_front();
             }
@@ -205,7 +192,7 @@ impl<'p> JoinSelect<'p> {
         self.go_on(table, lookup, &mut wanted, run)
     }
 
-    /// The same where the rows of the table are the same for each row.
+    /// The same where the rows of the table are the same for each row: they are read once if they are few.
     fn join_constant(
         &self,
         table: usize,
@@ -214,17 +201,47 @@ impl<'p> JoinSelect<'p> {
     ) -> Result<()> {
         let mut access = lookup.access(&[], run.env)?;
         let keys = lookup.row_keys(&mut access, usize::MAX, run.env)?;
+        let left = run.table(table - 1)?.rows.len();
+        let of_row = |row: usize| keys.iter().map(move |key| (key.clone(), row));
+        let rows = run.tables.get_mut(table).ok_or_else(no_table)?;
+        rows.clear();
+        if keys.len() <= ROWS_MAX
+            && lookup.read(&mut of_row(0).collect::<Vec<_>>(), BYTES_MAX, run.env, rows)?
+        {
+            let found = std::mem::take(&mut rows.rows);
+            for row in 0..left {
+                for one in &found {
+                    let rows = run.table(table)?;
+                    rows.rows.push(one.of(row));
+                    if rows.rows.len() >= ROWS_MAX {
+                        self.join_held(table, run)?;
+                        run.table(table)?.rows.clear();
+                    }
+                }
+            }
+            return self.join_held(table, run);
+        }
         let mut wanted = Vec::new();
-        run.table(table)?.clear();
-        for row in 0..run.table(table - 1)?.rows.len() {
-            for key in &keys {
-                wanted.push((key.clone(), row));
+        for row in 0..left {
+            for one in of_row(row) {
+                wanted.push(one);
                 if wanted.len() >= ROWS_MAX {
                     self.go_on(table, lookup, &mut wanted, run)?;
                 }
             }
         }
         self.go_on(table, lookup, &mut wanted, run)
+    }
+
+    /// Goes on with the rows of a table that are held.
+    fn join_held(&self, table: usize, run: &mut Run<'_, '_, '_>) -> Result<()> {
+        run.env.check_interrupted()?;
+        let rows = run.tables.get_mut(table).ok_or_else(no_table)?;
+        if rows.rows.is_empty() {
+            return Ok(());
+        }
+        rows.count(run.env.memory)?;
+        self.join(table + 1, run)
     }
 
     /// Goes on with the rows of a table that are held, or wanted by their keys.
@@ -237,22 +254,17 @@ impl<'p> JoinSelect<'p> {
     ) -> Result<()> {
         let (mut from, mut at_once) = (0, wanted.len());
         loop {
-            run.env.check_interrupted()?;
-            let some = wanted
-                .get(from..wanted.len().min(from + at_once))
-                .unwrap_or_default();
+            let until = wanted.len().min(from + at_once);
+            let some = wanted.get_mut(from..until).unwrap_or_default();
+            let count = some.len();
             let rows = run.tables.get_mut(table).ok_or_else(no_table)?;
-            let mut push = |key: &[u8], value: &[u8], left: usize| rows.push(key, value, left);
-            if !some.is_empty() && !lookup.read(some, BYTES_MAX, run.env, &mut push)? {
-                at_once = (some.len() / 4).max(1);
+            if count > 0 && !lookup.read(some, BYTES_MAX, run.env, rows)? {
+                at_once = (count / 4).max(1);
                 continue;
             }
-            from += some.len();
-            if !rows.rows.is_empty() {
-                rows.held.resize(rows.bytes.len(), run.env.memory)?;
-                self.join(table + 1, run)?;
-                run.table(table)?.clear();
-            }
+            from = until;
+            self.join_held(table, run)?;
+            run.table(table)?.clear();
             if from >= wanted.len() {
                 wanted.clear();
                 return Ok(());
@@ -283,7 +295,7 @@ impl<'p> JoinSelect<'p> {
             let (rows, stored) = run.row(at, row)?;
             let columns = self.columns.get(at).ok_or_else(no_table)?;
             let mut room = Vec::new();
-            let opened = rows.open(stored, columns, run.env.eval(), &mut room)?;
+            let opened = open(rows, stored, columns, run.env.eval(), &mut room)?;
             if let Some(value) = values.get_mut(*position) {
                 *value = columns.value(&opened, column)?;
             }
@@ -294,9 +306,7 @@ impl<'p> JoinSelect<'p> {
     /// Appends the rows that are held of the last table, with those of the others that they belong to.
     fn send(&self, run: &mut Run<'_, '_, '_>) -> Result<()> {
         let Run { tables, env, packets } = run;
-        let Some(last) = tables.last() else {
-            return Err(no_table());
-        };
+        let last = tables.last().ok_or_else(no_table)?;
         let mut rooms: Vec<Vec<Value>> = vec![Vec::new(); tables.len()];
         let mut next = 0;
         // The columns of the tables before are repeated, so that packets are larger than the rows. The client's buffer is
@@ -305,19 +315,25 @@ impl<'p> JoinSelect<'p> {
             env.check_interrupted()?;
             packets.append(&mut |encoder, frames| {
                 let (first, start) = (next, frames.bytes().len());
+                let mut before = Sent::default();
                 while next < last.rows.len() && (next == first || frames.bytes().len() - start < BYTES_MAX) {
-                    // Of each table, the last one first.
+                    let same = self.in_common(tables, next, &mut before)?;
                     let mut opened: Vec<Row<'_>> = Vec::with_capacity(tables.len());
-                    let mut row = next;
                     let sides = tables.iter().zip(&self.columns).zip(&mut rooms);
-                    for ((rows, columns), room) in sides.rev() {
-                        let stored = rows.rows.get(row).ok_or_else(no_table)?;
-                        row = stored.left;
-                        opened.push(rows.open(stored, columns, env.eval(), room)?);
+                    for (((rows, columns), room), row) in sides.zip(&before.rows) {
+                        let stored = rows.rows.get(*row).ok_or_else(no_table)?;
+                        opened.push(open(rows, stored, columns, env.eval(), room)?);
                     }
-                    let mut result = Ok(());
-                    frames.push_with(|out| result = self.write(&opened, encoder, out));
+                    let (mut result, mut end) = (Ok(()), 0);
+                    frames.push_with(|out| {
+                        result = self.write(&opened, encoder, (same, &mut before.ends), out);
+                        end = out.len();
+                    });
                     result?;
+                    if frames.bytes().len() != end {
+                        // A long packet has been cut into frames.
+                        before = Sent::default();
+                    }
                     next += 1;
                 }
                 Ok((next - first) as u64)
@@ -329,31 +345,70 @@ impl<'p> JoinSelect<'p> {
         Ok(())
     }
 
-    /// `opened`: a row of each table, of the last one first.
-    fn write(&self, opened: &[Row<'_>], encoder: &RowEncoder, out: &mut Vec<u8>) -> Result<()> {
+    /// Finds the rows of all tables that a row of the last one belongs to. Returns how many of the result's first columns
+    /// are those of the packet before.
+    fn in_common(&self, tables: &[StoredRows], last: usize, before: &mut Sent) -> Result<usize> {
+        let is_first = before.rows.is_empty();
+        before.rows.resize(tables.len(), 0);
+        before.is_same.clear();
+        before.is_same.resize(tables.len(), false);
+        let mut row = last;
+        let places = before.rows.iter_mut().zip(&mut before.is_same);
+        for (rows, (place, is_same)) in tables.iter().zip(places).rev() {
+            *is_same = !is_first && rows.are_same(*place, row);
+            *place = row;
+            row = rows.rows.get(row).ok_or_else(no_table)?.left;
+        }
+        let is_same = |table: &usize| before.is_same.get(*table).copied().unwrap_or_default();
+        let columns = self.output.iter();
+        Ok(columns.take_while(|(table, _)| is_same(table)).count())
+    }
+
+    /// `opened`: a row of each table. `same`: how many of the first columns are those of the packet before, and where these
+    /// end.
+    fn write(
+        &self,
+        opened: &[Row<'_>],
+        encoder: &RowEncoder,
+        (same, ends): (usize, &mut RowEnds),
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let mut writer = encoder.row(out);
-        for &(table, column) in self.output.iter().take(encoder.column_count()) {
-            let row = opened.len().checked_sub(table + 1).and_then(|at| opened.get(at));
-            match (row, self.columns.get(table)) {
+        let written = writer.begin_as(same.min(encoder.column_count()), ends);
+        let columns = self.output.iter().take(encoder.column_count());
+        for &(table, column) in columns.skip(written) {
+            match (opened.get(table), self.columns.get(table)) {
                 (Some(row), Some(columns)) => columns.put(row, column, &mut writer)?,
                 _ => return Err(no_table()),
             }
+            writer.note_end(ends);
         }
         Ok(())
     }
 }
 
-impl StoredRows {
-    fn open<'a>(
-        &'a self,
-        row: &StoredRow,
-        columns: &RowColumns,
-        eval: &EvalContext,
-        room: &'a mut Vec<Value>,
-    ) -> Result<Row<'a>> {
-        let bytes = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
-        columns.open(bytes(&row.key), Some(bytes(&row.value)), eval.time_zone, room)
-    }
+/// The packet that has been appended last.
+#[derive(Default)]
+struct Sent {
+    /// The row of each table, and whether it is that of the packet before it, too.
+    rows: Vec<usize>,
+    is_same: Vec<bool>,
+    ends: RowEnds,
+}
+
+fn open<'a>(
+    rows: &'a StoredRows,
+    row: &StoredRow,
+    columns: &RowColumns,
+    eval: &EvalContext,
+    room: &'a mut Vec<Value>,
+) -> Result<Row<'a>> {
+    let (key, value) = rows.key_and_value(row);
+    columns.open(key, Some(value), eval.time_zone, room)
+}
+
+fn is_full(rows: &StoredRows) -> bool {
+    rows.rows.len() >= ROWS_MAX || rows.bytes() >= BYTES_MAX
 }
 
 impl Run<'_, '_, '_> {

@@ -32,6 +32,21 @@ pub(super) fn set_null(bitmap: usize, position: usize, out: &mut [u8]) {
     }
 }
 
+/// Takes over which of the first columns are NULL, from the bitmap of another row.
+pub(super) fn repeat_nulls(from: usize, to: usize, columns: usize, out: &mut [u8]) {
+    let bits = columns + BITMAP_OFFSET;
+    for at in 0..bits.div_ceil(8) {
+        let kept = match bits - at * 8 {
+            some @ 0..8 => (1_u8 << some) - 1,
+            _ => u8::MAX,
+        };
+        let nulls = out.get(from + at).map_or(0, |byte| byte & kept);
+        if let Some(byte) = out.get_mut(to + at) {
+            *byte |= nulls;
+        }
+    }
+}
+
 /// Appends a value that is not NULL.
 pub(super) fn cell(
     cell: Cell,

@@ -142,7 +142,45 @@ pub struct RowWriter<'a> {
     out: &'a mut Vec<u8>,
 }
 
+/// Where the columns of a row end in the buffer. A row after it may begin with the same ones.
+#[derive(Debug, Default)]
+pub struct RowEnds {
+    bitmap: usize,
+    /// Where the first column starts.
+    start: usize,
+    ends: Vec<usize>,
+}
+
 impl RowWriter<'_> {
+    /// Begins with the first columns of an earlier row of this buffer, by the same encoder. Its ends are then those of
+    /// this row. Returns how many columns have been written: none if the row had fewer.
+    pub fn begin_as(&mut self, columns: usize, earlier: &mut RowEnds) -> usize {
+        let last = columns.checked_sub(1).and_then(|last| earlier.ends.get(last));
+        let bytes = earlier.start..last.copied().unwrap_or(earlier.start);
+        let is_there = last.is_some() && self.out.get(bytes.clone()).is_some();
+        let columns = if is_there { columns } else { 0 };
+        let start = self.out.len();
+        if is_there {
+            if self.encoder.format == Format::Binary {
+                binary::repeat_nulls(earlier.bitmap, self.bitmap, columns, self.out);
+            }
+            self.out.extend_from_within(bytes);
+        }
+        earlier.ends.truncate(columns);
+        for end in &mut earlier.ends {
+            *end = *end - earlier.start + start;
+        }
+        (earlier.bitmap, earlier.start) = (self.bitmap, start);
+        self.position = columns;
+        columns
+    }
+
+    /// Notes the end of the column that has been appended last.
+    #[inline]
+    pub fn note_end(&self, row: &mut RowEnds) {
+        row.ends.push(self.out.len());
+    }
+
     /// Appends the next column's value; ignored after the last column. Inlined, so that at each call only
     /// the code for the value's own kind remains.
     #[inline(always)]
@@ -283,6 +321,37 @@ mod tests {
         let nulls: ArrayRef = Arc::new(Int64Array::from(vec![None]));
         let rows = encode_all(Format::Binary, &types, vec![nulls; columns]);
         assert_eq!(rows[0], [0, 0xfc, 0xff, 0x01]);
+    }
+
+    /// A row that begins as the one before is the one that is written as a whole.
+    #[test]
+    fn rows_begin_as_the_ones_before() {
+        let types = vec![SqlType::BIGINT; 11];
+        for format in [Format::Text, Format::Binary] {
+            let encoder = RowEncoder::new(format, &types, None);
+            let (mut out, mut expected) = (b"before".to_vec(), b"before".to_vec());
+            let mut ends = RowEnds::default();
+            let mut row: Vec<Value> = Vec::new();
+            // The first time there is no row before.
+            for (number, same) in [5, 3, 11, 1, 10, 0, 7, 6].into_iter().enumerate() {
+                row.truncate(same);
+                row.extend(
+                    (row.len()..types.len()).map(|column| match (column + number) % 3 {
+                        0 => Value::Null,
+                        _ => Value::Int((column * number) as i64),
+                    }),
+                );
+                encoder.values(&row, &mut expected);
+                let mut writer = encoder.row(&mut out);
+                let written = writer.begin_as(same, &mut ends);
+                assert_eq!(written, if number == 0 { 0 } else { same });
+                for value in row.iter().skip(written) {
+                    writer.put(RawValue::from(value));
+                    writer.note_end(&mut ends);
+                }
+                assert_eq!(out, expected, "{format:?}, row {number}");
+            }
+        }
     }
 
     /// Arrays and values must say the same, for every type and both formats.

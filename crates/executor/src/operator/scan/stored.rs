@@ -1,5 +1,7 @@
 //! Rows of a table for the rows of another one, as they are stored.
 
+use std::ops::Range;
+
 use kv::Reader;
 use planner::plan::{self, TableScan};
 use types::{Result, Value};
@@ -10,6 +12,7 @@ use super::lookup::{KeyColumns, READ_AHEAD_MIN};
 use super::pages::Visit;
 use crate::direct::columns::RowColumns;
 use crate::env::Env;
+use crate::memory::{Held, Memory};
 
 pub(crate) struct StoredLookup<'p> {
     pub scan: &'p TableScan,
@@ -20,8 +23,66 @@ pub(crate) struct StoredLookup<'p> {
     plan: AccessPlan<'p>,
 }
 
-/// Takes a row's key and value, and the number of the row that it is for.
-pub(crate) type PushRow<'a> = dyn FnMut(&[u8], &[u8], usize) + 'a;
+/// Rows of one table, one behind the other.
+#[derive(Default)]
+pub(crate) struct StoredRows {
+    bytes: Vec<u8>,
+    pub rows: Vec<StoredRow>,
+    held: Held,
+}
+
+#[derive(Clone)]
+pub(crate) struct StoredRow {
+    key: Range<usize>,
+    value: Range<usize>,
+    /// The row of the table before that it belongs to.
+    pub left: usize,
+}
+
+impl StoredRow {
+    /// The same row for another one of the table before.
+    pub fn of(&self, left: usize) -> Self {
+        Self { left, ..self.clone() }
+    }
+}
+
+impl StoredRows {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Counts the bytes of the rows.
+    pub fn count(&mut self, memory: &Memory<'_>) -> Result<()> {
+        self.held.resize(self.bytes.len(), memory)
+    }
+
+    fn store(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    pub fn push(&mut self, key: &[u8], value: &[u8], left: usize) {
+        let (key, value) = (self.store(key), self.store(value));
+        self.rows.push(StoredRow { key, value, left });
+    }
+
+    pub fn key_and_value(&self, row: &StoredRow) -> (&[u8], &[u8]) {
+        let bytes = |range: &Range<usize>| self.bytes.get(range.clone()).unwrap_or_default();
+        (bytes(&row.key), bytes(&row.value))
+    }
+
+    /// Whether two of the rows are one row of the table, which several rows of the table before have.
+    pub fn are_same(&self, one: usize, other: usize) -> bool {
+        let start = |row: usize| self.rows.get(row).map(|row| row.key.start);
+        one == other || start(one) == start(other)
+    }
+}
 
 /// The columns of a scan, if rows store them as they are shown.
 pub(crate) fn columns_of(scan: &TableScan) -> Result<Option<&RowColumns>> {
@@ -75,67 +136,68 @@ impl<'p> StoredLookup<'p> {
         Ok(read)
     }
 
-    /// Reads rows by their keys, and passes them to `push` in the order of `wanted`, each with its number.
-    /// `false`: they have more than `bytes_max` bytes together, and none is passed on. One row is never too large.
+    /// Reads rows by their keys, and appends them to `rows` in the order of `wanted`, each with its number. A row that
+    /// several want is stored once. `false`: they have more than `bytes_max` bytes together, and none is appended. One row
+    /// is never too large.
     pub fn read(
         &self,
-        wanted: &[(Vec<u8>, usize)],
+        wanted: &mut [(Vec<u8>, usize)],
         bytes_max: usize,
         env: &Env<'_, '_>,
-        push: &mut PushRow<'_>,
+        rows: &mut StoredRows,
     ) -> Result<bool> {
-        let mut sorted: Vec<usize> = (0..wanted.len()).collect();
-        sorted.sort_unstable_by(|a, b| wanted[*a].0.cmp(&wanted[*b].0));
-        let mut keys: Vec<Vec<u8>> = Vec::with_capacity(wanted.len());
-        let mut places = vec![0; wanted.len()];
-        for number in sorted {
-            let key = &wanted[number].0;
-            if keys.last() != Some(key) {
-                keys.push(key.clone());
-            }
-            places[number] = keys.len() - 1;
-        }
-        let mut values: Vec<Option<std::ops::Range<usize>>> = vec![None; keys.len()];
-        let mut bytes: Vec<u8> = Vec::new();
+        let (keys, places) = take_keys(wanted);
+        let mut stored: Vec<Option<StoredRow>> = vec![None; keys.len()];
+        let before = rows.bytes.len();
         let (mut is_missing, mut is_too_much) = (false, false);
-        let may_be_cut = keys.len() > 1;
-        let mut visit = |index: usize, value: Option<&[u8]>| match value {
-            None => is_missing = true,
-            Some(_) if may_be_cut && bytes.len() > bytes_max => is_too_much = true,
-            Some(value) => {
-                let start = bytes.len();
-                bytes.extend_from_slice(value);
-                if let Some(place) = values.get_mut(index) {
-                    *place = Some(start..bytes.len());
+        let mut visit =
+            |index: usize, value: Option<&[u8]>| match (value, stored.get_mut(index), keys.get(index)) {
+                (Some(_), ..) if keys.len() > 1 && rows.bytes.len() - before > bytes_max => {
+                    is_too_much = true
                 }
-            }
-        };
+                (Some(value), Some(place), Some(key)) => {
+                    let (key, value) = (rows.store(key), rows.store(value));
+                    *place = Some(StoredRow { key, value, left: 0 });
+                }
+                _ => is_missing = true,
+            };
         let reader: &dyn Reader = env.source.reader();
         get_all(reader, &keys, &mut visit)?;
         let through_entries = !matches!(self.scan.access, plan::Access::PrimaryPoints { .. });
         if is_missing && through_entries && env.source.is_consistent() {
             return Err(no_row());
         }
-        // Several of `wanted` may have the same row.
-        let lengths = places.iter().filter_map(|place| values.get(*place)?.as_ref());
-        let passed_on: usize = lengths.map(std::ops::Range::len).sum();
-        if is_too_much || wanted.len() > 1 && passed_on > bytes_max {
+        if is_too_much {
+            rows.bytes.truncate(before);
+            for ((key, _), place) in wanted.iter_mut().zip(places) {
+                key.clone_from(&keys[place]);
+            }
             return Ok(false);
         }
         match through_entries {
             true => env.eval().reads.read_next(wanted.len()),
             false => env.eval().reads.read_keys(keys.len()),
         }
-        for ((key, number), place) in wanted.iter().zip(places) {
-            let value = values
-                .get(place)
-                .cloned()
-                .flatten()
-                .and_then(|range| bytes.get(range));
-            if let Some(value) = value {
-                push(key, value, *number);
+        for ((_, left), place) in wanted.iter().zip(places) {
+            if let Some(Some(row)) = stored.get(place) {
+                rows.rows.push(row.of(*left));
             }
         }
         Ok(true)
     }
+}
+
+/// The keys, each once and in order, and the place among them of each that is wanted.
+fn take_keys(wanted: &mut [(Vec<u8>, usize)]) -> (Vec<Vec<u8>>, Vec<usize>) {
+    let mut sorted: Vec<usize> = (0..wanted.len()).collect();
+    sorted.sort_unstable_by(|a, b| wanted[*a].0.cmp(&wanted[*b].0));
+    let mut keys: Vec<Vec<u8>> = Vec::with_capacity(wanted.len());
+    let mut places = vec![0; wanted.len()];
+    for number in sorted {
+        if keys.last() != Some(&wanted[number].0) {
+            keys.push(std::mem::take(&mut wanted[number].0));
+        }
+        places[number] = keys.len() - 1;
+    }
+    (keys, places)
 }
