@@ -223,9 +223,9 @@ func (s *Server) refuseNext(form url.Values) (any, error) {
 		return nil, err
 	}
 	switch rule.Refusal = form.Get("how"); rule.Refusal {
-	case "other", "evaluate":
+	case "other", "evaluate", "stuck":
 		s.Faults.Add(rule)
 		return nil, nil
 	}
-	return nil, fmt.Errorf("how=%s is neither other nor evaluate", rule.Refusal)
+	return nil, fmt.Errorf("how=%s is neither other, evaluate nor stuck", rule.Refusal)
 }

@@ -29,7 +29,7 @@ type Rule struct {
 	// RegionError is returned in place of the work; the names are in placement's InjectedError.
 	RegionError string
 	// Refusal is what a store says instead of computing: "other", as of a request that it does not know, or
-	// "evaluate", as of an expression that it cannot evaluate.
+	// "evaluate", as of an expression that it cannot evaluate. "stuck": its page ends where it starts.
 	Refusal string
 	// Delay passes before the work is done.
 	Delay time.Duration

@@ -33,6 +33,10 @@ func (t *TiKV) Coprocessor(ctx context.Context, r *coprocessor.Request) (respons
 			response = answerOf(refusal)
 		default:
 			response = t.compute(r, region)
+			if fault.Refusal == "stuck" && r.PagingSize > 0 && len(r.Ranges) > 0 {
+				start := r.Ranges[0].Start
+				response.Range = &coprocessor.KeyRange{Start: start, End: start}
+			}
 		}
 	})
 	if err != nil {

@@ -49,6 +49,17 @@ pub fn check(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
     }
     both.in_order = false;
     both.run("SET stemdb_route = DEFAULT")?;
+    let paged = "SELECT id, n, s FROM t WHERE n > 20";
+    for count in [1_000, 1] {
+        let before = not_computed(&mut both.on)?;
+        cluster.control(&format!("/refuse-next?how=stuck&count={count}"))?;
+        let same = both.same(paged);
+        cluster.control("/clear")?;
+        same.map_err(|why| format!("{count} pages without progress: {why}"))?;
+        if not_computed(&mut both.on)? == before {
+            return Err(format!("{paged}: each page made progress"));
+        }
+    }
     let query = "SELECT n, COUNT(*), SUM(d) FROM t WHERE n <> 3 GROUP BY n ORDER BY n";
     for when in ["before", "after"] {
         cluster.control(&format!("/drop-next?rpc=Coprocessor&when={when}&count=60"))?;
