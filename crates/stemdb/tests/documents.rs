@@ -261,6 +261,31 @@ fn crates_say_what_they_are_not_and_where_to_go_next() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
+/// ARCHITECTURE.md follows a SELECT and an UPDATE through files. The functions behind each link are in that file.
+#[test]
+fn functions_on_the_way_of_a_statement_exist() {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    let (_, rest) = text
+        .split_once("## One SELECT")
+        .expect("the section that follows a SELECT");
+    let (way, _) = rest.split_once("\n## ").expect("the next section");
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for link in way.split("](").skip(1) {
+        let (file, behind) = link.split_once(')').expect("the end of a link");
+        let mut behind = behind.trim_start();
+        while let Some((name, rest)) = behind.strip_prefix('`').and_then(|name| name.split_once('`')) {
+            let function = name.rsplit("::").next().unwrap_or(name);
+            if !read(&root().join(file)).contains(&format!("fn {function}")) {
+                wrong.push(format!("{file}: {name}"));
+            }
+            count += 1;
+            behind = rest.trim_start_matches([',', ' ']);
+        }
+    }
+    assert!(wrong.is_empty() && count > 10, "{count}: {wrong:?}");
+}
+
 /// The table of invariants in `docs/commit.md` names the tests that pin each of them. A renamed test would leave its
 /// invariant without one.
 #[test]

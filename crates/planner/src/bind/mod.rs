@@ -1,14 +1,15 @@
 //! Names and types: from [`syntax::ast`] to plans, definitions and commands.
 //!
-//! [`Binder`] is one statement's binding. It has methods in five files only, those by which expressions and queries
-//! find each other: `scalar`, `hinted` and `call` ([`expr`]), `query` ([`mod@query`]), `block` ([`select`]), `from`
-//! and `table` ([`mod@from`]), and what all need (here). Everything else is a function that takes the binder, in the
-//! file named for what it binds.
+//! [`Binder`] is one statement's binding. It has methods in a few files only, through which expressions and queries
+//! call each other: `scalar`, `hinted` and `call` ([`expr`]), `query` ([`mod@query`]), `block` ([`select`]), `from`
+//! and `table` ([`mod@from`]), and those that all files need (here). Everything else is a function that takes the
+//! binder, in a file that is named after what it binds.
 //!
 //! - [`expr`] and below it: [`literal`], [`parameter`], [`row_compare`], [`subquery`], [`mod@window`],
 //!   [`default_value`]. Which function a call is and what types it has is decided by `functions::bind`.
 //! - [`mod@query`]: query expressions. [`common_table`]: WITH. [`mod@from`]: FROM, with [`join`], [`view`],
-//!   [`json_table`]. [`select`]: query blocks, with [`grouping`], [`full_group_by`], [`output`], [`limit`], [`hints`].
+//!   [`json_table`]. [`select`]: query blocks, with [`clauses`], [`grouping`], [`full_group_by`], [`output`], [`limit`],
+//!   [`hints`].
 //! - What these pass to each other: [`names`] (what a name can mean), [`context`] (where an expression stands),
 //!   [`relation`], [`scope`], [`subqueries`], [`from_place`], [`bound_query`], [`bound_block`].
 //! - [`mod@write`], [`insert`], [`load_data`]: INSERT, UPDATE, DELETE, LOAD DATA. [`definition`]: CREATE and ALTER.

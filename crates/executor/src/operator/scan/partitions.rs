@@ -50,7 +50,7 @@ pub(super) fn in_places(
     let Some(partitions) = &scan.partitions else {
         return Ok(None);
     };
-    let place = |id: i64| ranges.iter().map(|range| placed(range, id)).collect();
+    let place = |id: i64| ranges.iter().map(|range| in_partition(range, id)).collect();
     let ids = partitions.ids(&scan.table, row, eval)?;
     Ok(Some(ids.into_iter().map(place).collect()))
 }
@@ -71,7 +71,8 @@ pub(super) fn pages(scan: &TableScan, mut places: Vec<Vec<KeyRange>>, reverse: b
     Pages::new(places.into_iter().flatten().collect(), reverse)
 }
 
-fn placed(range: &KeyRange, id: i64) -> KeyRange {
+/// A range of the table's keys, as keys of a partition.
+fn in_partition(range: &KeyRange, id: i64) -> KeyRange {
     let mut range = range.clone();
     codec::key::set_table_id(&mut range.start, id);
     codec::key::set_table_id(&mut range.end, id);
