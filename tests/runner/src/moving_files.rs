@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
+use crate::bulk_load::bulk_loads;
 use crate::moving::{Servers, expect, same};
 use crate::report::Report;
 use crate::server::Program;
@@ -34,6 +35,9 @@ pub fn check(program: &Program, binary: PathBuf, report: &mut Report) {
             report.check("moving: rows that are not taken", files.rejected());
             report.check("moving: lines and their options", files.lines());
             report.check("moving: files that are something else", files.junk());
+            if matches!(program, Program::StemDb { store: None, .. }) {
+                report.check("moving: a file that one statement loads", files.whole());
+            }
         }
     }
 }
@@ -342,5 +346,159 @@ impl Files {
             )?;
         }
         Ok(())
+    }
+
+    /// Into an empty table, as a bulk load. With a row that is not taken it is loaded in parts. After an interruption
+    /// the table says whether the statement was done.
+    fn whole(&mut self) -> Result<(), String> {
+        let mut target = self.target()?;
+        for statement in [
+            "SET GLOBAL stemdb_bulk_load_bytes = 10000",
+            "CREATE DATABASE w",
+            "CREATE TABLE w.good (id INT PRIMARY KEY, v VARCHAR(20) NOT NULL, KEY (v))",
+            "CREATE TABLE w.bad LIKE w.good",
+            "CREATE TABLE w.again LIKE w.good",
+        ] {
+            target.query_drop(statement).map_err(text)?;
+        }
+        let lines = |rows: std::ops::Range<u32>| -> String {
+            rows.map(|n| format!("{},\"it's, {n}\"\n", n * 7919 % 5000))
+                .collect()
+        };
+        let count = |target: &mut Conn, table: &str| -> Result<Option<(u32, u32)>, String> {
+            let sql =
+                format!("SELECT COUNT(*), COUNT(DISTINCT v) FROM w.{table} FORCE INDEX (v) WHERE v > ''");
+            target.query_first(sql).map_err(text)
+        };
+        let before = bulk_loads(&self.servers.target)?;
+        let good = self.write("w.good.csv", format!("id,v\n{}", lines(0..5000)))?;
+        let (succeeded, printed) = self.import("", &["--header", &good], b"")?;
+        expect(succeeded && printed.contains("5000 rows in"), &printed)?;
+        expect(count(&mut target, "good")? == Some((5000, 5000)), "rows")?;
+        expect(bulk_loads(&self.servers.target)? == before + 1, "no bulk load")?;
+
+        let contents = [lines(0..2500).as_str(), "0,again\nx,broken\n", &lines(2500..5000)].concat();
+        let bad = self.write("w.bad.csv", contents)?;
+        let (succeeded, printed) = self.import("", &[&bad], b"")?;
+        let expected = ["5000 rows in", "2 rows were not taken"];
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
+        )?;
+        expect(count(&mut target, "bad")? == Some((5000, 5000)), "rows")?;
+        let file = fs::read_to_string(self.path("rejected.csv")).map_err(text)?;
+        expect(file.contains("0,again\nx,broken\n"), &file)?;
+
+        // The second file has no table, so the journal stays; then it is as after a kill.
+        let again = self.write("w.again.csv", lines(0..5000))?;
+        let missing = self.write("w.missing.csv", "1,x\n")?;
+        let arguments = [again.as_str(), missing.as_str()];
+        let (succeeded, printed) = self.import("", &arguments, b"")?;
+        expect(
+            !succeeded && printed.contains("the same command goes on"),
+            &printed,
+        )?;
+        let begun = "UPDATE stemdb_import.loaded_parts SET is_begun = TRUE WHERE file = 'w.again.csv'";
+        for (state, loads) in [(begun, 0), ("TRUNCATE w.again", 1)] {
+            target.query_drop(begun).map_err(text)?;
+            target.query_drop(state).map_err(text)?;
+            let before = bulk_loads(&self.servers.target)?;
+            let (succeeded, printed) = self.import("", &arguments, b"")?;
+            expect(!succeeded && printed.contains("w.missing"), &printed)?;
+            expect(count(&mut target, "again")? == Some((5000, 5000)), state)?;
+            expect(bulk_loads(&self.servers.target)? == before + loads, state)?;
+        }
+        // Another file of that name.
+        self.write("w.again.csv", lines(1..5000))?;
+        let (succeeded, printed) = self.import("", &arguments, b"")?;
+        expect(!succeeded && printed.contains("is not the file"), &printed)?;
+        self.write("w.again.csv", lines(0..5000))?;
+        target
+            .query_drop("CREATE TABLE w.missing (id INT, v CHAR(1))")
+            .map_err(text)?;
+        let (succeeded, printed) = self.import("", &arguments, b"")?;
+        expect(succeeded, &printed)?;
+        expect(count(&mut target, "again")? == Some((5000, 5000)), "at the end")?;
+        self.whole_tables(&mut target)?;
+        target
+            .query_drop("SET GLOBAL stemdb_bulk_load_bytes = DEFAULT")
+            .map_err(text)
+    }
+
+    /// The same for the tables of a dump.
+    fn whole_tables(&mut self, target: &mut Conn) -> Result<(), String> {
+        let rows = |table: &str, ids: std::ops::Range<u32>| -> String {
+            let row = |n: u32| format!("({},'it\\'s; ({n}),\\n',{n}.50,NULL)", n * 7919 % 5000);
+            let rows: Vec<String> = ids.map(row).collect();
+            let inserts = rows.chunks(400);
+            inserts
+                .map(|rows| format!("INSERT INTO `{table}` VALUES {};\n", rows.join(",")))
+                .collect()
+        };
+        let create = |table: &str| {
+            format!(
+                "CREATE TABLE `{table}` (id INT PRIMARY KEY, v VARCHAR(30) NOT NULL, n DECIMAL(10,2), x DATETIME, KEY (v));\n"
+            )
+        };
+        let count = |target: &mut Conn, table: &str| -> Result<Option<(u32, u32)>, String> {
+            let sql =
+                format!("SELECT COUNT(*), COUNT(DISTINCT v) FROM d.{table} FORCE INDEX (v) WHERE v > ''");
+            target.query_first(sql).map_err(text)
+        };
+        target.query_drop("CREATE DATABASE d").map_err(text)?;
+        let before = bulk_loads(&self.servers.target)?;
+        let dump = [
+            create("one"),
+            rows("one", 0..5000),
+            "CREATE TABLE two (id INT PRIMARY KEY, b VARBINARY(9));\nINSERT INTO two VALUES (1,_binary 'a\\0');\n"
+                .to_owned(),
+            "INSERT INTO `one` VALUES (6000,'late',1,NULL);\nINSERT INTO missing VALUES (1);\n".to_owned(),
+        ]
+        .concat();
+        let dump = self.write("whole.sql", dump)?;
+        let (succeeded, printed) = self.import("d", &[&dump], b"")?;
+        expect(!succeeded && printed.contains("missing"), &printed)?;
+        expect(count(target, "one")? == Some((5001, 5001)), "rows of one")?;
+        expect(bulk_loads(&self.servers.target)? == before + 1, "no bulk load")?;
+        let sum: Option<(String, u32)> = target
+            .query_first(
+                "SELECT SUM(n), SUM(v = CONCAT('it''s; (', FLOOR(n), '),\\n')) FROM d.one WHERE id < 6000",
+            )
+            .map_err(text)?;
+        expect(sum == Some(("12500000.00".to_owned(), 5000)), &format!("{sum:?}"))?;
+        // As after a kill before the end was stored.
+        target
+            .query_drop(
+                "UPDATE stemdb_import.loaded_parts SET is_begun = TRUE WHERE file = 'whole.sql' AND ends_at > begins_at + 50000",
+            )
+            .map_err(text)?;
+        expect(target.affected_rows() == 1, "the record of the table")?;
+        target
+            .query_drop("CREATE TABLE d.missing (id INT)")
+            .map_err(text)?;
+        let (succeeded, printed) = self.import("d", &[&dump], b"")?;
+        expect(succeeded, &printed)?;
+        expect(count(target, "one")? == Some((5001, 5001)), "rows of one again")?;
+
+        let dump = [
+            create("three"),
+            rows("three", 0..5000),
+            "INSERT INTO `three` VALUES (17,'again',1,NULL);\n".to_owned(),
+            create("four"),
+            rows("four", 0..5000),
+        ]
+        .concat();
+        let dump = self.write("duplicate.sql", dump)?;
+        let (succeeded, printed) = self.import("d", &[&dump], b"")?;
+        expect(
+            !succeeded
+                && printed.contains("1 rows were not taken")
+                && printed.contains("Duplicate entry '17'"),
+            &printed,
+        )?;
+        for table in ["three", "four"] {
+            expect(count(target, table)? == Some((5000, 5000)), table)?;
+        }
+        expect(bulk_loads(&self.servers.target)? == before + 2, "bulk loads")
     }
 }

@@ -114,7 +114,7 @@ pub(super) fn append(earlier: &mut Vec<u8>, sql: &[u8]) -> Option<usize> {
 }
 
 /// The length up to and with the word VALUES.
-fn head_length(sql: &[u8]) -> Option<usize> {
+pub(super) fn head_length(sql: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         let rest = sql.get(at..).filter(|rest| !rest.is_empty())?;

@@ -20,7 +20,7 @@ pub(super) struct Loaded {
     pub(super) end: u64,
     /// Of its bytes, so that another file is not taken for the one that was interrupted.
     pub(super) checksum: u32,
-    /// A definition that was begun, and perhaps not finished.
+    /// A definition, or rows that one statement loads, begun and perhaps not finished.
     pub(super) is_begun: bool,
 }
 
@@ -134,6 +134,32 @@ impl Journal {
     pub(super) fn finish(&self, target: &mut Client, file: &str, begins_at: u64) -> Result<()> {
         target.run(&format!(
             "UPDATE {DATABASE}.loaded_parts SET is_begun = FALSE WHERE load_id = {} AND file = {} AND begins_at = {begins_at}",
+            self.id,
+            literal(file)
+        ))
+    }
+
+    /// Says that one statement has loaded what begins there.
+    pub(super) fn finish_whole(
+        &self,
+        target: &mut Client,
+        file: &str,
+        begins_at: u64,
+        loaded: Loaded,
+    ) -> Result<()> {
+        target.run(&format!(
+            "UPDATE {DATABASE}.loaded_parts SET is_begun = FALSE, ends_at = {}, checksum = {} \
+             WHERE load_id = {} AND file = {} AND begins_at = {begins_at}",
+            loaded.end,
+            loaded.checksum,
+            self.id,
+            literal(file)
+        ))
+    }
+
+    pub(super) fn forget_part(&self, target: &mut Client, file: &str, begins_at: u64) -> Result<()> {
+        target.run(&format!(
+            "DELETE FROM {DATABASE}.loaded_parts WHERE load_id = {} AND file = {} AND begins_at = {begins_at}",
             self.id,
             literal(file)
         ))

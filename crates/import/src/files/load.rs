@@ -1,6 +1,6 @@
 //! Reads files, cuts them into parts, and gives these to the connections.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,20 +10,22 @@ use loadgen::progress::Progress;
 
 use super::arguments::{Arguments, Kind};
 use super::crew::Crew;
+use super::dump_rows::{DumpRows, Head, takes_texts};
 use super::input::{Input, Watched, open, unreadable};
 use super::insert::Parts;
 use super::journal::{Journal, Loaded};
 use super::part::{Content, Part, Settings, Sql, Tally};
-use super::records::{Format, Reader};
+use super::records::Format;
 use super::statement::{self, kind};
-use super::{insert, load_data, parquet, writer};
+use super::whole::{self, Whole};
+use super::{insert, writer};
 use crate::endpoint::{Client, Endpoint, quoted};
 use crate::error::Error;
 use crate::script::{Script, Statement};
 use crate::{Common, Result};
 
 /// A part has about so many bytes.
-const PART_BYTES: usize = 4 << 20;
+pub(super) const PART_BYTES: usize = 4 << 20;
 /// Short statements of the same kind become one, up to so many bytes.
 const JOINED_BYTES: usize = 256 << 10;
 const SHORT_STATEMENT: usize = 16 << 10;
@@ -42,17 +44,22 @@ pub(super) fn lines_kind(inputs: &[Input]) -> Kind {
 }
 
 pub(super) struct Loader<'a, 's> {
-    arguments: &'a Arguments,
+    pub(super) arguments: &'a Arguments,
     common: &'a Common,
-    endpoint: &'a Endpoint,
-    journal: Journal,
-    format: &'a Format,
+    pub(super) endpoint: &'a Endpoint,
+    pub(super) journal: Journal,
+    pub(super) format: &'a Format,
     crew: &'a Crew<'s>,
-    loaded: HashMap<String, BTreeMap<u64, Loaded>>,
+    pub(super) tally: &'a Tally,
+    pub(super) loaded: HashMap<String, BTreeMap<u64, Loaded>>,
     /// Runs definitions.
-    client: Client,
+    pub(super) client: Client,
     /// Warnings about what was left out, or is different.
     pub(super) notes: Vec<String>,
+    /// A script has to be read once more: rows that one statement was to load go in parts.
+    reads_again: bool,
+    /// Where those begin.
+    only_in_parts: HashSet<(String, u64)>,
 }
 
 impl<'a, 's> Loader<'a, 's> {
@@ -62,7 +69,7 @@ impl<'a, 's> Loader<'a, 's> {
         endpoint: &'a Endpoint,
         journal: Journal,
         format: &'a Format,
-        crew: &'a Crew<'s>,
+        (crew, tally): (&'a Crew<'s>, &'a Tally),
         loaded: HashMap<String, BTreeMap<u64, Loaded>>,
     ) -> Result<Self> {
         Ok(Self {
@@ -72,13 +79,17 @@ impl<'a, 's> Loader<'a, 's> {
             journal,
             format,
             crew,
+            tally,
             loaded,
             client: endpoint.connect_raw(None)?,
             notes: Vec::new(),
+            reads_again: false,
+            only_in_parts: HashSet::new(),
         })
     }
 
-    pub(super) fn run(&mut self, inputs: &[Input], tally: &Tally) -> Result<()> {
+    pub(super) fn run(&mut self, inputs: &[Input]) -> Result<()> {
+        let tally = self.tally;
         let read = Arc::new(AtomicU64::new(0));
         let progress = Progress::new("loading", inputs.iter().map(|input| input.bytes).sum());
         let show = |file: &str| {
@@ -86,7 +97,7 @@ impl<'a, 's> Loader<'a, 's> {
             progress.set(read.load(Ordering::Relaxed), &format!("{rows} rows, {file}"));
         };
         for input in inputs {
-            let bytes = |path| open(path, &read);
+            let open = || open(input.path.as_deref(), &read);
             let path = input
                 .path
                 .clone()
@@ -94,11 +105,20 @@ impl<'a, 's> Loader<'a, 's> {
             let failed = |error| unreadable(&path, &error);
             let show = || show(&input.name);
             match input.kind {
-                Kind::Sql => self.script(input, bytes(input.path.as_deref()).map_err(failed)?, show)?,
-                Kind::Csv | Kind::Tsv => {
-                    self.records(input, bytes(input.path.as_deref()).map_err(failed)?, show)?;
-                }
-                Kind::Parquet => self.parquet(input, &path, show)?,
+                Kind::Sql => loop {
+                    let done = self.script(input, open().map_err(failed)?, &show);
+                    if !std::mem::take(&mut self.reads_again) {
+                        done?;
+                        break;
+                    }
+                    if !self.crew.wait() {
+                        return Err(Error::Thread);
+                    }
+                    let loaded = self.journal.loaded(&mut self.client)?.remove(&input.name);
+                    self.loaded.insert(input.name.clone(), loaded.unwrap_or_default());
+                },
+                Kind::Csv | Kind::Tsv => self.records(input, &|| open().map_err(failed), &show)?,
+                Kind::Parquet => self.parquet(input, &path, &show)?,
             }
             if !self.crew.wait() {
                 return Err(Error::Thread);
@@ -111,7 +131,15 @@ impl<'a, 's> Loader<'a, 's> {
     /// A file of statements.
     fn script(&mut self, input: &Input, bytes: impl Read, show: impl Fn()) -> Result<()> {
         let mut watched = Watched::new(bytes);
+        let least = match &input.path {
+            Some(_) => whole::least_bytes(&mut self.client)?,
+            // It can be read once.
+            None => None,
+        };
         let mut file = ScriptFile {
+            takes_whole: least.is_some_and(|least| input.bytes > least),
+            open: None,
+            in_parts: Vec::new(),
             name: Arc::from(input.name.as_str()),
             directory: input
                 .path
@@ -137,7 +165,9 @@ impl<'a, 's> Loader<'a, 's> {
         let mut script = Script::new(&mut watched);
         let read = self.statements(&mut file, &mut script, show);
         // Complete statements are loaded, whatever follows them.
-        self.give(&mut file)?;
+        if !self.reads_again {
+            self.give(&mut file)?;
+        }
         read?;
         drop(script);
         if watched.is_unfinished_dump() {
@@ -211,6 +241,7 @@ impl<'a, 's> Loader<'a, 's> {
                 Ok(())
             }
             _ if file.skips(&statement)? => Ok(()),
+            statement::Kind::Rows if self.take_whole(file, &statement)? => Ok(()),
             statement::Kind::Rows => {
                 let is_full = file.gathered_bytes + statement.text.len() > PART_BYTES;
                 if is_full {
@@ -256,15 +287,125 @@ impl<'a, 's> Loader<'a, 's> {
         Ok(())
     }
 
+    /// Whether the rows of an INSERT go to the statement that loads all of its table.
+    fn take_whole(&mut self, file: &mut ScriptFile, statement: &Statement) -> Result<bool> {
+        if !file.takes_whole {
+            return Ok(false);
+        }
+        if file
+            .open
+            .as_ref()
+            .is_some_and(|open| !open.takes(&statement.text))
+        {
+            self.close(file)?;
+        }
+        if file.open.is_none() {
+            let Some(open) = self.open(file, statement)? else {
+                return Ok(false);
+            };
+            file.open = Some(open);
+        }
+        let sent = file
+            .open
+            .as_mut()
+            .is_none_or(|open| open.add(&statement.text, statement.end));
+        match sent {
+            true => Ok(true),
+            // Its error tells why.
+            false => self.close(file).map(|()| true),
+        }
+    }
+
+    /// Begins a statement for the table of an INSERT, if it can load all of its rows.
+    fn open(&mut self, file: &mut ScriptFile, statement: &Statement) -> Result<Option<DumpRows>> {
+        let sql = &statement.text;
+        let is_judged = !file.in_parts.is_empty() && sql.starts_with(&file.in_parts);
+        let head = Head::of(sql).filter(|_| !is_judged);
+        let Some(head) = head else { return Ok(None) };
+        let begun = sql.get(..head.length).unwrap_or_default();
+        let known = file.earlier.get(&statement.offset).copied();
+        let mut rows = DumpRows::new(begun, statement.offset, None);
+        // What is gathered may be of this table.
+        self.give(file)?;
+        if !self.crew.wait() {
+            return Err(Error::Thread);
+        }
+        let place = (file.name.to_string(), statement.offset);
+        let is_taken = rows.takes(sql) && !self.only_in_parts.contains(&place);
+        let database = match head.database.clone() {
+            Some(database) => Some(database),
+            None => self.client.one("SELECT DATABASE()")?,
+        };
+        let is_empty = match is_taken {
+            // If it is not there, the INSERT says so.
+            true => match self.is_empty(database.as_deref(), &head.name) {
+                Err(error) if error.is_lost() => return Err(error),
+                is_empty => is_empty.unwrap_or(false),
+            },
+            false => false,
+        };
+        if known.is_some() && !is_empty {
+            // All of the rows are there: the statement of an earlier run takes none or all.
+            return Ok(is_taken.then_some(rows));
+        }
+        if !is_empty || !self.reads_as_written(database.as_deref(), &head.name)? {
+            file.in_parts = begun.to_vec();
+            if known.is_some() {
+                let name = &file.name;
+                self.journal
+                    .forget_part(&mut self.client, name, statement.offset)?;
+            }
+            return Ok(None);
+        }
+        if known.is_none() {
+            self.begin_whole(&file.name, statement.offset)?;
+        }
+        let charset = self.client.one("SELECT @@character_set_client")?;
+        let load = head.load(charset.as_deref().unwrap_or("utf8mb4"));
+        rows.statement = Some(Whole::begin(self.endpoint, &file.settings, &load)?);
+        Ok(Some(rows))
+    }
+
+    /// Whether LOAD DATA reads the literals of INSERTs into a table as INSERT does.
+    fn reads_as_written(&mut self, database: Option<&str>, table: &str) -> Result<bool> {
+        let settings = "SELECT @@GLOBAL.local_infile AND NOT FIND_IN_SET('NO_BACKSLASH_ESCAPES', @@sql_mode)";
+        if self.client.one(settings)?.as_deref() != Some("1") {
+            return Ok(false);
+        }
+        let (columns, _) =
+            crate::inventory::columns_and_key(&mut self.client, database.unwrap_or_default(), table)?;
+        Ok(takes_texts(&columns))
+    }
+
+    /// Ends the statement that loads all of a table.
+    fn close(&mut self, file: &mut ScriptFile) -> Result<()> {
+        let Some(mut rows) = file.open.take() else {
+            return Ok(());
+        };
+        // If it has ended, its error tells why.
+        rows.send();
+        let begins_at = rows.begins_at;
+        if let Some(statement) = rows.statement.take()
+            && !self.took_all(&file.name, begins_at, statement)?
+        {
+            self.only_in_parts.insert((file.name.to_string(), begins_at));
+            self.reads_again = true;
+            return Err(Error::Input(format!("{}: a row is not taken", file.name)));
+        }
+        let checksum = rows.checksum.finalize();
+        self.end_whole(&file.name, begins_at, rows.ends_at, checksum)
+    }
+
     /// Gives what is gathered to a connection.
     fn give(&mut self, file: &mut ScriptFile) -> Result<()> {
+        self.close(file)?;
         match file.take() {
             Some(part) => self.hand_over(part),
             None => Ok(()),
         }
     }
 
-    fn hand_over(&self, part: Part) -> Result<()> {
+    pub(super) fn hand_over(&self, part: Part) -> Result<()> {
         match self.crew.give(part) {
             true => Ok(()),
             false => Err(Error::Thread),
@@ -335,155 +476,18 @@ impl<'a, 's> Loader<'a, 's> {
             other => other,
         }
     }
-
-    /// A file of lines.
-    fn records(&mut self, input: &Input, bytes: impl Read, show: impl Fn()) -> Result<()> {
-        let file: Arc<str> = Arc::from(input.name.as_str());
-        let table = self.table_of(input)?;
-        let mut reader = Reader::new(bytes, self.format);
-        let in_file = |error: std::io::Error| Error::Input(format!("{}: {error}", input.name));
-        let mut columns = load_data::listed(self.arguments);
-        for number in 0..self.arguments.ignore_lines + u64::from(self.arguments.header) {
-            let line = reader
-                .next(1)
-                .map_err(in_file)?
-                .map(|line| line.bytes)
-                .unwrap_or_default();
-            if self.arguments.header && number == self.arguments.ignore_lines {
-                columns = Some(header(&line, self.format));
-            }
-        }
-        let mut sets = self.arguments.set.clone();
-        if let Some(null) = &self.arguments.null {
-            let all = match columns {
-                Some(columns) => columns,
-                None => self.columns_of(input, &table)?,
-            };
-            let (fields, nulls) = load_data::with_null(all, null);
-            columns = Some(fields);
-            sets.splice(0..0, nulls);
-        }
-        self.check_local_files()?;
-        let load = load_data::statement(
-            input.database.as_deref(),
-            &table,
-            self.format,
-            columns.as_deref(),
-            &sets,
-        );
-        let settings = Arc::new(Settings::default());
-        settings.add(b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'");
-        let load: Arc<str> = Arc::from(load);
-        let earlier = self.loaded.remove(&input.name).unwrap_or_default();
-        while let Some(records) = reader.next(PART_BYTES).map_err(in_file)? {
-            let checksum = crc32fast::hash(&records.bytes);
-            if let Some(loaded) = earlier.get(&records.offset) {
-                check_same(&file, loaded, records.end(), checksum)?;
-                continue;
-            }
-            self.hand_over(Part {
-                file: Arc::clone(&file),
-                begins_at: records.offset,
-                ends_at: records.end(),
-                checksum,
-                settings: Arc::clone(&settings),
-                settings_count: 1,
-                content: Content::Records {
-                    load: Arc::clone(&load),
-                    first: records.number,
-                    bytes: records.bytes,
-                },
-            })?;
-            show();
-        }
-        Ok(())
-    }
-
-    /// A file of Parquet, whose rows become lines.
-    fn parquet(&mut self, input: &Input, path: &std::path::Path, show: impl Fn()) -> Result<()> {
-        let file: Arc<str> = Arc::from(input.name.as_str());
-        let table = self.table_of(input)?;
-        self.check_local_files()?;
-        let mut rows = parquet::Rows::open(path)?;
-        if let Some(database) = &input.database {
-            self.client.run(&format!("USE {}", quoted(database)))?;
-        }
-        self.client.run(&rows.create_table(&table))?;
-        let load = load_data::statement(
-            input.database.as_deref(),
-            &table,
-            &parquet::format(),
-            Some(&rows.fields()),
-            &rows.sets(),
-        );
-        let settings = Arc::new(Settings::default());
-        settings.add(b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'");
-        let load: Arc<str> = Arc::from(load);
-        let earlier = self.loaded.remove(&input.name).unwrap_or_default();
-        while let Some(lines) = rows.next(PART_BYTES)? {
-            let checksum = crc32fast::hash(&lines.bytes);
-            if let Some(loaded) = earlier.get(&lines.first) {
-                check_same(&file, loaded, lines.first + lines.count, checksum)?;
-                continue;
-            }
-            self.hand_over(Part {
-                file: Arc::clone(&file),
-                begins_at: lines.first,
-                ends_at: lines.first + lines.count,
-                checksum,
-                settings: Arc::clone(&settings),
-                settings_count: 1,
-                content: Content::Records {
-                    load: Arc::clone(&load),
-                    first: lines.first,
-                    bytes: lines.bytes,
-                },
-            })?;
-            show();
-        }
-        Ok(())
-    }
-
-    fn table_of(&self, input: &Input) -> Result<String> {
-        if input.database.is_none() {
-            return Err(Error::Arguments(format!(
-                "{}: the database is not known: name it in --to (mysql://USER@HOST:PORT/DB) or in --table DB.TABLE",
-                input.name
-            )));
-        }
-        input.table.clone().ok_or_else(|| {
-            Error::Arguments(format!(
-                "{}: the table is not known: name it with --table",
-                input.name
-            ))
-        })
-    }
-
-    fn columns_of(&mut self, input: &Input, table: &str) -> Result<Vec<String>> {
-        let database = input.database.clone().unwrap_or_default();
-        let (columns, _) = crate::inventory::columns_and_key(&mut self.client, &database, table)?;
-        Ok(columns
-            .into_iter()
-            .filter(|column| !column.is_generated)
-            .map(|column| quoted(&column.name))
-            .collect())
-    }
-
-    fn check_local_files(&mut self) -> Result<()> {
-        match self.client.one("SELECT @@GLOBAL.local_infile")?.as_deref() {
-            Some("1" | "ON") => Ok(()),
-            _ => Err(Error::Arguments(format!(
-                "the server {} takes no files from clients: SET GLOBAL local_infile = ON there, for as long as this takes",
-                self.endpoint.address()
-            ))),
-        }
-    }
 }
 
 /// A script that is being read.
 struct ScriptFile {
     name: Arc<str>,
     directory: Option<PathBuf>,
+    /// Whether tables of it may be loaded by one statement each.
+    takes_whole: bool,
+    /// The table that is.
+    open: Option<DumpRows>,
+    /// The begin of INSERTs that are loaded in parts.
+    in_parts: Vec<u8>,
     settings: Arc<Settings>,
     /// The parts of it that earlier runs have loaded.
     earlier: BTreeMap<u64, Loaded>,
@@ -559,7 +563,7 @@ impl ScriptFile {
 }
 
 /// Fails if what an earlier run has loaded is not what the file has there.
-fn check_same(file: &str, loaded: &Loaded, end: u64, checksum: u32) -> Result<()> {
+pub(super) fn check_same(file: &str, loaded: &Loaded, end: u64, checksum: u32) -> Result<()> {
     if loaded.end == end && loaded.checksum == checksum {
         return Ok(());
     }
@@ -569,24 +573,9 @@ fn check_same(file: &str, loaded: &Loaded, end: u64, checksum: u32) -> Result<()
     )))
 }
 
-fn located(file: &str, line: u64, error: Error) -> Error {
+pub(super) fn located(file: &str, line: u64, error: Error) -> Error {
     match error.is_lost() {
         true => error,
         false => Error::Input(format!("{file}, line {line}: {error}")),
     }
-}
-
-/// The columns that a first line names.
-fn header(line: &[u8], format: &Format) -> Vec<String> {
-    let line = line
-        .strip_suffix(format.lines_terminated.as_slice())
-        .unwrap_or(line);
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let text = String::from_utf8_lossy(line);
-    let separator = String::from_utf8_lossy(&format.fields_terminated).into_owned();
-    let quote = format.enclosed.map_or('"', char::from);
-    text.split(separator.as_str())
-        .map(|name| load_data::field(name.trim().trim_matches(quote)))
-        .collect()
 }

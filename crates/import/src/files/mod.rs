@@ -3,15 +3,17 @@
 //!
 //! - [`input`]: the files, their order and their bytes. [`statement`]: what a statement of a dump is.
 //!   [`insert`]: the rows of an INSERT. [`records`]: lines of CSV. [`parquet`]: rows of Parquet as such lines.
-//! - [`load`]: reads the files and cuts them into parts. [`part`]: a part.
+//! - [`load`]: reads the files and cuts them into parts. [`rows`]: those without statements. [`part`]: a part.
 //!   [`crew`]: the connections at work. [`writer`]: one of
-//!   them. [`journal`]: what is loaded, on the target.
+//!   them. [`whole`]: rows that one statement loads, a file's or
+//!   those of a table in a dump ([`dump_rows`]). [`journal`]: what is loaded, on the target.
 //! - [`report`]: the rows that were not taken, in files.
 //!
 //! A definition runs alone, after all that is before it; rows are loaded in any order.
 
 mod arguments;
 mod crew;
+mod dump_rows;
 mod input;
 mod insert;
 mod journal;
@@ -21,7 +23,9 @@ mod parquet;
 mod part;
 mod records;
 mod report;
+mod rows;
 mod statement;
+mod whole;
 mod writer;
 
 pub use arguments::Arguments;
@@ -58,8 +62,16 @@ pub fn run(arguments: &Arguments, common: &Common) -> Result<()> {
     let done = std::thread::scope(|scope| {
         let writer = || Writer::new(journal, &tally, Some(&format));
         let crew = Crew::start(scope, &endpoint, writer, &tally, usize::from(common.threads))?;
-        let mut loader = Loader::new(arguments, common, &endpoint, journal, &format, &crew, loaded)?;
-        let read = loader.run(&inputs, &tally);
+        let mut loader = Loader::new(
+            arguments,
+            common,
+            &endpoint,
+            journal,
+            &format,
+            (&crew, &tally),
+            loaded,
+        )?;
+        let read = loader.run(&inputs);
         let notes = std::mem::take(&mut loader.notes);
         drop(loader);
         // A connection's own error is more useful than the error that reading was stopped because of it.

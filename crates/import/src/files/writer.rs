@@ -341,7 +341,7 @@ pub(super) fn prepare(client: &mut Client) -> Result<()> {
 }
 
 /// Whether an error is about the values of a row: other rows of the statement can be taken.
-fn is_about_rows(code: u16) -> bool {
+pub(super) fn is_about_rows(code: u16) -> bool {
     matches!(
         code,
         ER_DUP_ENTRY

@@ -3,13 +3,14 @@
 //!
 //! Every other round, tables are changed while the writers run ([`alter`]). [`index`] kills during index
 //! builds, [`load`] during bulk loads. The same for XA transactions ([`xa`]), for a disk that fails
-//! ([`disk`]) and for a full one ([`room`]).
+//! ([`disk`]) and for a full one ([`room`], [`import`]).
 //!
 //! [`writer`] writes, and records acknowledged transactions in a [`model`]. [`verify`] compares the model
 //! with the restarted server.
 
 mod alter;
 mod disk;
+mod import;
 mod index;
 mod kills;
 mod load;
@@ -91,6 +92,7 @@ pub fn check(program: Program, rounds: u64, seed: u64, report: &mut Report) {
         xa::check(&program, seed, report);
         disk::check(&program, report);
         room::check(&program, report);
+        import::check(&program, report);
     }
 }
 

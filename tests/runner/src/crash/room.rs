@@ -44,11 +44,11 @@ pub fn check(program: &Program, report: &mut Report) {
 }
 
 /// A file system in memory, which is unmounted when this is dropped.
-struct SmallDisk(TempDir);
+pub(super) struct SmallDisk(TempDir);
 
 impl SmallDisk {
     /// Fails without the necessary privileges.
-    fn mount() -> Result<Self, String> {
+    pub(super) fn mount() -> Result<Self, String> {
         let at = tempfile::tempdir().map_err(text)?;
         let output = Command::new("mount")
             .args(["-t", "tmpfs", "-o", &format!("size={DISK_MIB}m"), "tmpfs"])
@@ -63,6 +63,36 @@ impl SmallDisk {
 
     fn data(&self) -> PathBuf {
         self.0.path().join("data")
+    }
+
+    /// A server whose data are on it.
+    pub(super) fn server(&self, program: &Program) -> Result<Server, String> {
+        let Program::StemDb { binary, .. } = program else {
+            return Err("not on MySQL".to_owned());
+        };
+        let program = Program::StemDb {
+            binary: binary.clone(),
+            store: Some(format!("rocksdb:{}", self.data().display())),
+        };
+        let mut server = Server::prepare(program, &[])?;
+        let file = server.path("small.toml");
+        let options = format!(
+            "[storage]\nreserve_bytes = {}\nwrite_buffer_bytes = {}\n",
+            RESERVE_MIB << 20,
+            4 << 20
+        );
+        fs::write(&file, options).map_err(text)?;
+        server.add_arguments(&["--config", &file.display().to_string()]);
+        server.run()?;
+        Ok(server)
+    }
+
+    /// Fills it but for so much beside the reserve. Returns the file that does.
+    pub(super) fn fill(&self, left_mib: u64) -> Result<PathBuf, String> {
+        let bytes = (DISK_MIB - RESERVE_MIB - left_mib).saturating_sub(self.used_mib()?) << 20;
+        let ballast = self.0.path().join("ballast");
+        fs::write(&ballast, vec![1; bytes as usize]).map_err(text)?;
+        Ok(ballast)
     }
 
     fn used_mib(&self) -> Result<u64, String> {
@@ -84,23 +114,7 @@ impl Drop for SmallDisk {
 }
 
 fn make_room(program: &Program, disk: &SmallDisk) -> Result<(), String> {
-    let Program::StemDb { binary, .. } = program else {
-        return Err("not on MySQL".to_owned());
-    };
-    let program = Program::StemDb {
-        binary: binary.clone(),
-        store: Some(format!("rocksdb:{}", disk.data().display())),
-    };
-    let mut server = Server::prepare(program, &[])?;
-    let file = server.path("small.toml");
-    let options = format!(
-        "[storage]\nreserve_bytes = {}\nwrite_buffer_bytes = {}\n",
-        RESERVE_MIB << 20,
-        4 << 20
-    );
-    fs::write(&file, options).map_err(text)?;
-    server.add_arguments(&["--config", &file.display().to_string()]);
-    server.run()?;
+    let server = disk.server(program)?;
     let mut conn = server.address.connect().map_err(text)?;
     let mut random = Random::new(1);
     for statement in ["CREATE DATABASE room", TABLE] {
