@@ -8,6 +8,7 @@ use schema::model::{Database, Schema};
 use types::Result;
 
 use crate::TransactionLocks;
+use crate::fills::Fills;
 use crate::follow::{Follower, Installation};
 use crate::ids::IdAllocator;
 use crate::lease::Lease;
@@ -38,6 +39,7 @@ pub struct Cluster {
     ids: Arc<IdAllocator>,
     settings: Settings,
     xa: Arc<XaBranches>,
+    fills: Fills,
     workers: Workers,
     membership: Option<Membership>,
 }
@@ -61,6 +63,7 @@ impl Cluster {
         let cluster = Self::new(store, system, Workers::default(), None);
         cluster.reload_schema()?;
         cluster.xa.reinstate()?;
+        cluster.fills.reinstate()?;
         Ok(Arc::new(cluster))
     }
 
@@ -105,6 +108,7 @@ impl Cluster {
         Self {
             settings: Settings::new(store.clone()),
             xa: Arc::new(XaBranches::new(store.clone(), Arc::clone(&locks))),
+            fills: Fills::new(store.clone()),
             store,
             schemas,
             locks,
@@ -129,6 +133,11 @@ impl Cluster {
 
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Bulk loads into tables with readers.
+    pub fn fills(&self) -> &Fills {
+        &self.fills
     }
 
     /// XA transactions.

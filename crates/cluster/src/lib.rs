@@ -11,6 +11,7 @@
 //! - [`message`]: requests to other nodes and their replies. [`settings`]: values of SET GLOBAL for all
 //!   nodes.
 //! - [`named_lock`]: GET_LOCK among nodes. [`prepared`]: XA transactions that wait for their end.
+//! - [`fills`]: bulk loads into tables that have readers.
 //! - [`ids`]: AUTO_INCREMENT values and row ids, which nodes lease in ranges.
 //! - [`meta`]: the `m` keys of the store, the values under them, and the transactions that change them.
 //!
@@ -18,6 +19,7 @@
 //! [`Cluster`].
 
 mod cluster;
+pub mod fills;
 mod follow;
 pub mod ids;
 pub mod lease;

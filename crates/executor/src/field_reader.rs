@@ -53,6 +53,8 @@ impl LoadedFile for LoadInput<'_> {
 
 /// One read of the source.
 const READ_BYTES: usize = 128 * 1024;
+/// By so much a buffer grows that reads ahead.
+const AHEAD_STEP: usize = 1 << 20;
 
 /// Cuts a file into lines and fields. A new one stands before the first line.
 pub struct FieldReader<'a> {
@@ -146,20 +148,31 @@ impl<'a> FieldReader<'a> {
         Ok(())
     }
 
-    /// Whether more than so many bytes follow. It reads them, and keeps them.
+    /// Reads more of the file ahead, with a larger buffer where what has been read fills it; `false`: there is no
+    /// more. The buffer is small again when what it holds has been taken.
     ///
     /// # Errors
     /// Those of the source.
-    pub fn is_longer_than(&mut self, bytes: usize) -> Result<bool> {
-        while self.end - self.start <= bytes {
-            if self.end == self.buffer.len() && self.start == 0 {
-                self.buffer.resize(self.end + READ_BYTES, 0);
-            }
-            if !self.fill()? {
-                return Ok(false);
-            }
+    pub fn read_ahead(&mut self) -> Result<bool> {
+        if self.end == self.buffer.len() && self.start == 0 {
+            self.buffer.resize(self.end + AHEAD_STEP, 0);
         }
-        Ok(true)
+        self.fill()
+    }
+
+    /// The bytes that have been read and not been taken.
+    pub fn ahead(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// How many bytes of memory the buffer has beyond what every reader has.
+    pub fn ahead_bytes(&self) -> usize {
+        self.buffer.len().saturating_sub(READ_BYTES)
+    }
+
+    /// The last byte of what ends lines, if something does.
+    pub fn line_end(&self) -> Option<u8> {
+        self.format.lines_terminated.last().copied()
     }
 
     /// The bytes of the field that was read last, with escapes resolved.
@@ -531,9 +544,16 @@ impl<'a> FieldReader<'a> {
     /// Reads more of the file after what has arrived; `false` at its end. There is room: what has arrived and has
     /// not been taken is a part of a separator or of a character.
     fn fill(&mut self) -> Result<bool> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
+        let left = self.end - self.start;
+        if self.start > 0 && left < READ_BYTES && self.buffer.len() > READ_BYTES {
+            // It was read ahead. The rest is a part of a separator or of a character.
+            let mut buffer = vec![0; READ_BYTES];
+            buffer[..left].copy_from_slice(&self.buffer[self.start..self.end]);
+            self.buffer = buffer;
+        } else {
+            self.buffer.copy_within(self.start..self.end, 0);
+        }
+        (self.start, self.end) = (0, left);
         if self.end == self.buffer.len() {
             // A separator that is longer than the buffer.
             self.buffer.resize(self.end * 2, 0);
@@ -616,6 +636,26 @@ mod tests {
         line.iter()
             .map(|text| (*text != "NULL!").then(|| (*text).to_owned()))
             .collect()
+    }
+
+    #[test]
+    fn what_is_read_ahead_is_read_once_and_then_the_buffer_is_small_again() {
+        let file: Vec<u8> = (0..400_000)
+            .flat_map(|n: u32| format!("{n}\n").into_bytes())
+            .collect();
+        let default = format("\t", None, Some(b'\\'), "", "\n");
+        let source = Box::new(Pieces(&file, 10_000));
+        let mut reader = FieldReader::new(source, &default, Charset::Utf8mb4, 1 << 20);
+        while reader.ahead().len() < 2_000_000 {
+            assert!(reader.read_ahead().unwrap());
+        }
+        assert!(reader.ahead_bytes() > 1_500_000 && file.starts_with(reader.ahead()));
+        for n in 0..400_000_u32 {
+            assert!(reader.read_field().unwrap());
+            assert_eq!(reader.field(), n.to_string().as_bytes());
+            assert_eq!(reader.next_line().unwrap(), n < 399_999);
+        }
+        assert_eq!(reader.ahead_bytes(), 0);
     }
 
     #[test]

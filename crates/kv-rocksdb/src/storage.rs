@@ -210,6 +210,7 @@ impl Storage for RocksStorage {
                 tracing::warn!(dir = %self.dir.display(), %error, "superseded versions that snapshots need cannot be moved to disk");
             })?;
         let deletions = remove_expired(latest, safe_point, guard)?;
+        latest.lower_stall_limits();
         Ok(dropped + deletions + superseded.collect_spilled(safe_point, thorough)?)
     }
 
@@ -254,6 +255,10 @@ impl Storage for RocksStorage {
         true
     }
 
+    fn check_space(&self, bytes: usize) -> Result<()> {
+        self.space.check_now(bytes)
+    }
+
     fn scratch_file(&self) -> Result<std::fs::File> {
         self.space.check_now(0)?;
         self.sorted_files.scratch()
@@ -282,8 +287,8 @@ impl Storage for RocksStorage {
         self.sorted_files.write(pairs, ts)
     }
 
-    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
-        let range = self.with_end(range)?;
+    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<(), ApplyError> {
+        let range = self.with_end(range).map_err(ApplyError::NotApplied)?;
         // Commits wait for a part of it.
         scheduling::background::waited_for(|| self.versions.latest.ingest(&range, &files))
     }

@@ -159,3 +159,29 @@ fn a_load_at_a_commit_is_seen_from_that_commit_on() {
     delete.commit(Durability::Sync).unwrap();
     assert!(!store.is_blank(&KeyRange::prefix("another")).unwrap());
 }
+
+/// Many files that come above keys which are there already stop nobody.
+#[test]
+fn the_files_of_a_load_do_not_stop_writers() {
+    const FILES: u32 = 60;
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    // In one file, below all that is loaded.
+    let mut txn = store.begin(TxnOptions::default()).unwrap();
+    for n in [0, FILES * 100] {
+        txn.put(key(n), b"before".to_vec()).unwrap();
+    }
+    txn.commit(Durability::Sync).unwrap();
+    store.flush().unwrap();
+    let load = store.begin_load(&range(), None);
+    for n in 0..FILES {
+        let mut writer = load.writer(KeyRange::new(key(n * 100), key((n + 1) * 100)));
+        (1..100).for_each(|m| writer.put(&key(n * 100 + m), b"loaded").unwrap());
+        writer.close().unwrap();
+    }
+    load.finish().unwrap();
+    let stats = store.stats();
+    let stopped = stats.iter().find(|(name, _)| *name == "write_stopped").unwrap();
+    assert!(stopped.1 == 0.0, "{stopped:?}");
+    write(&store, b"log".to_vec(), "synced");
+}

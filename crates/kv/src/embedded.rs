@@ -21,7 +21,7 @@ use crate::oracle::Oracle;
 use crate::reader::{KeyRange, Visit, VisitBatch};
 use crate::region::{Region, SplitReport};
 use crate::sorted_pairs::{SortedFile, SortedPairs};
-use crate::storage::Storage;
+use crate::storage::{ApplyError, Storage};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::available_parallelism;
 use crate::timestamp::{LATEST, Timestamp};
@@ -29,6 +29,9 @@ use crate::txn_options::TxnOptions;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// A bulk load waits at its end no longer for a collection of garbage. Readers of its table may wait for it.
+const COLLECTION_MAX: Duration = Duration::from_secs(60);
 
 /// [`Engine`] for any [`Storage`].
 pub struct EmbeddedEngine<S: Storage> {
@@ -207,6 +210,10 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         self.shared.storage.loads_by_file()
     }
 
+    fn check_space(&self, bytes: usize) -> Result<()> {
+        self.shared.storage.check_space(bytes)
+    }
+
     fn scratch_file(&self) -> Result<std::fs::File> {
         self.shared.storage.scratch_file()
     }
@@ -223,13 +230,22 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         self.shared.storage.write_sorted_file(pairs, ts)
     }
 
-    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
+    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>, interrupt: Option<&Interrupt>) -> Result<()> {
         self.shared.health.check_writable()?;
         // A collection removes deletions that it has looked at before: what is added between would go with them.
-        let _collecting = self.shared.garbage.begin();
-        self.shared.storage.ingest(range, files)?;
-        self.shared.counters.loads.fetch_add(1, Ordering::Relaxed);
-        Ok(())
+        let _collecting = self.shared.garbage.begin_within(COLLECTION_MAX, interrupt)?;
+        match self.shared.storage.ingest(range, files) {
+            Ok(()) => {
+                self.shared.counters.loads.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(ApplyError::NotApplied(error)) => Err(error),
+            Err(ApplyError::Unknown(error)) => {
+                let reason = format!("files of a bulk load may be part of the store, or not ({error})");
+                self.shared.health.refuse_writes(&reason);
+                Err(Error::Undetermined(error.to_string()))
+            }
+        }
     }
 
     fn safe_point(&self) -> Timestamp {

@@ -181,6 +181,11 @@ pub trait Engine: Send + Sync {
         false
     }
 
+    /// Refuses so many bytes of files beside the store if the disk would be too full afterwards.
+    fn check_space(&self, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
+
     /// An empty file without a name on the store's disk, for what does not fit into memory.
     fn scratch_file(&self) -> Result<std::fs::File> {
         Err(Error::Internal("this engine has no files".into()))
@@ -204,7 +209,14 @@ pub trait Engine: Send + Sync {
 
     /// Makes files that do not overlap part of the store, all at one moment and on disk. Their pairs replace
     /// what `range` has under their keys. The caller guarantees that nothing reads or writes `range` meanwhile.
-    fn ingest(&self, _range: &KeyRange, _files: Vec<SortedFile>) -> Result<()> {
+    /// After [`Error::Undetermined`] they are there or not, and the next start tells; any other error is definite.
+    /// `interrupt` ends the wait for a collection.
+    fn ingest(
+        &self,
+        _range: &KeyRange,
+        _files: Vec<SortedFile>,
+        _interrupt: Option<&Interrupt>,
+    ) -> Result<()> {
         Err(Error::Internal("this engine has no sorted files".into()))
     }
 

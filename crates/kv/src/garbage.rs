@@ -1,12 +1,13 @@
 //! Garbage collection of an embedded engine: which versions are garbage, and one collection at a time.
 
 use crate::engine::GcReport;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::lock::{LockMode, LockWait};
 use crate::lock_table::{Acquired, COLLECTOR, LockRequest, LockTable};
 use crate::lock_wait::HeldKey;
 use crate::oracle::Oracle;
+use crate::pending_commit::INTERRUPT_CHECK;
 use crate::pins::Pins;
 use crate::storage::{KeyGuard, Storage};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +53,26 @@ impl Garbage {
         Collecting {
             garbage: self,
             _running: self.running.lock(),
+        }
+    }
+
+    /// [`Garbage::begin`] that waits no longer than `most`.
+    ///
+    /// # Errors
+    /// [`Error::LockTimeout`], [`Error::Interrupted`].
+    pub fn begin_within(&self, most: Duration, interrupt: Option<&Interrupt>) -> Result<Collecting<'_>> {
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Some(collecting) = self.try_begin(INTERRUPT_CHECK) {
+                return Ok(collecting);
+            }
+            if let Some(interrupt) = interrupt {
+                interrupt.check()?;
+            }
+            waited += INTERRUPT_CHECK;
+            if waited >= most {
+                return Err(Error::LockTimeout);
+            }
         }
     }
 

@@ -124,7 +124,8 @@ impl Load {
     ///
     /// # Errors
     /// [`Error::Internal`]: a writer was not closed, or two wrote the same part. [`Error::Interrupted`],
-    /// [`Error::DiskFull`], and those of the engine. What is there afterwards: see the module.
+    /// [`Error::DiskFull`], and those of the engine. What is there afterwards: see the module; after
+    /// [`Error::Undetermined`] the next start tells, and no writes are taken before it.
     pub fn finish(self) -> Result<u64> {
         if self.open.load(Ordering::SeqCst) > 0 {
             return Err(Error::Internal("a writer of a bulk load was not closed".into()));
@@ -143,7 +144,8 @@ impl Load {
         let pairs = self.pairs.load(Ordering::SeqCst);
         if !files.is_empty() {
             let files = files.into_iter().map(|loaded| loaded.file).collect();
-            self.engine.ingest(&self.range, files)?;
+            self.engine
+                .ingest(&self.range, files, self.interrupt.as_deref())?;
         }
         Ok(pairs)
     }

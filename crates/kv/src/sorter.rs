@@ -2,13 +2,15 @@
 //!
 //! A [`Sorter`] gathers pairs up to a limit, sorts them and writes them to a file without a name: a *run*. What
 //! several sorters have gathered on several threads is merged by [`Merge`], which returns all pairs in the order of
-//! their keys. What fits into the limit stays in memory.
+//! their keys. What fits into the limit stays in memory. Many runs share a file, so that open files are few.
 
 use crate::error::{Error, Result};
 use crate::store::Store;
 use memory::{Account, Holder, Share};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// The least that a sorter gathers before it writes a run, if memory is short.
 const RUN_BYTES_MIN: usize = 1 << 20;
@@ -18,6 +20,9 @@ const PAIRS_PER_CHECK: u64 = 1_024;
 
 /// The most runs that are merged at a time: each needs a buffer.
 const RUNS_MERGED: usize = 128;
+
+/// So many runs lie in a file. They are merged together, so their space is free as soon as they are.
+const RUNS_PER_FILE: usize = RUNS_MERGED;
 const READ_BYTES: usize = 128 << 10;
 const WRITE_BYTES: usize = 256 << 10;
 
@@ -132,10 +137,91 @@ enum Run {
         _memory: Account,
     },
     File {
-        file: File,
+        section: Section,
         /// What all keys begin with.
         common: Vec<u8>,
     },
+}
+
+/// A part of a file, which is read from its begin.
+struct Section {
+    file: Arc<File>,
+    begin: u64,
+    end: u64,
+    /// The next byte to read.
+    at: u64,
+}
+
+impl Section {
+    fn from_begin(self) -> Self {
+        Self {
+            at: self.begin,
+            ..self
+        }
+    }
+}
+
+impl Read for Section {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let length = rest.min(buffer.len());
+        let buffer = buffer.get_mut(..length).unwrap_or_default();
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Appends to a file that has other runs, too.
+struct Appending {
+    file: Arc<File>,
+    begin: u64,
+    end: u64,
+}
+
+impl Write for Appending {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write_at(bytes, self.end)?;
+        self.end += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The file that the next run goes to.
+#[derive(Default)]
+struct RunFile {
+    file: Option<Arc<File>>,
+    runs: usize,
+    end: u64,
+}
+
+impl RunFile {
+    /// `bytes`: about so many will be written.
+    fn begin_run(&mut self, store: &Store, bytes: usize) -> Result<RunWriter> {
+        store.check_space(bytes)?;
+        let file = match self.file.take().filter(|_| self.runs < RUNS_PER_FILE) {
+            Some(file) => file,
+            None => {
+                (self.runs, self.end) = (0, 0);
+                Arc::new(store.scratch_file()?)
+            }
+        };
+        self.file = Some(Arc::clone(&file));
+        self.runs += 1;
+        Ok(RunWriter::new(file, self.end))
+    }
+
+    fn end_run(&mut self, writer: RunWriter) -> Result<Run> {
+        let run = writer.finish()?;
+        if let Run::File { section, .. } = &run {
+            self.end = section.end;
+        }
+        Ok(run)
+    }
 }
 
 impl Run {
@@ -160,6 +246,7 @@ pub struct Sorter {
     gathered: Gathered,
     memory: Account,
     runs: Vec<Run>,
+    file: RunFile,
 }
 
 impl Sorter {
@@ -171,6 +258,7 @@ impl Sorter {
             gathered: Gathered::default(),
             memory: Account::new(store.budget(), Holder::Transaction, usize::MAX),
             runs: Vec::new(),
+            file: RunFile::default(),
         }
     }
 
@@ -210,12 +298,12 @@ impl Sorter {
 
     fn write_run(&mut self) -> Result<()> {
         self.gathered.sort();
-        let mut writer = RunWriter::new(&self.store)?;
+        let mut writer = self.file.begin_run(&self.store, self.gathered.bytes.len())?;
         for item in &self.gathered.items {
             let (key, value) = self.gathered.pair(item);
             writer.push(key, value)?;
         }
-        self.runs.push(writer.finish()?);
+        self.runs.push(self.file.end_run(writer)?);
         self.gathered.bytes.clear();
         self.gathered.items.clear();
         Ok(())
@@ -254,10 +342,12 @@ impl Runs {
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], those of `check`.
     pub fn merge(mut self, check: &dyn Fn() -> Result<()>) -> Result<Merge> {
+        // The longer runs that this makes are fewer by far, and live as long as each other.
+        let mut file = RunFile::default();
         while self.runs.len() > RUNS_MERGED {
             let some = self.runs.drain(..RUNS_MERGED).collect();
             let mut merge = Merge::of(self.store.clone(), some)?;
-            let mut writer = RunWriter::new(&self.store)?;
+            let mut writer = file.begin_run(&self.store, 0)?;
             let mut pairs = 0_u64;
             while let Some((key, value)) = merge.next()? {
                 writer.push(key, value)?;
@@ -266,7 +356,7 @@ impl Runs {
                     check()?;
                 }
             }
-            self.runs.push(writer.finish()?);
+            self.runs.push(file.end_run(writer)?);
         }
         Merge::of(self.store, self.runs)
     }
@@ -281,16 +371,17 @@ fn failed(error: &io::Error) -> Error {
 
 /// Writes pairs to a file: the lengths of key and value, 4 bytes each, then both.
 struct RunWriter {
-    file: BufWriter<File>,
+    file: BufWriter<Appending>,
     common: Option<Vec<u8>>,
 }
 
 impl RunWriter {
-    fn new(store: &Store) -> Result<Self> {
-        Ok(Self {
-            file: BufWriter::with_capacity(WRITE_BYTES, store.scratch_file()?),
+    fn new(file: Arc<File>, begin: u64) -> Self {
+        let end = begin;
+        Self {
+            file: BufWriter::with_capacity(WRITE_BYTES, Appending { file, begin, end }),
             common: None,
-        })
+        }
     }
 
     fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -310,10 +401,15 @@ impl RunWriter {
     }
 
     fn finish(self) -> Result<Run> {
-        let mut file = self.file.into_inner().map_err(|error| failed(error.error()))?;
-        file.seek(SeekFrom::Start(0)).map_err(|error| failed(&error))?;
+        let Appending { file, begin, end } = self.file.into_inner().map_err(|error| failed(error.error()))?;
         let common = self.common.unwrap_or_default();
-        Ok(Run::File { file, common })
+        let section = Section {
+            file,
+            begin,
+            end,
+            at: begin,
+        };
+        Ok(Run::File { section, common })
     }
 }
 
@@ -325,7 +421,7 @@ enum Cursor {
         _memory: Account,
     },
     File {
-        reader: BufReader<File>,
+        reader: BufReader<Section>,
         pair: Vec<u8>,
         key: usize,
         /// What all keys begin with.
@@ -341,8 +437,8 @@ impl Cursor {
                 next: 0,
                 _memory,
             },
-            Run::File { file, common } => Self::File {
-                reader: BufReader::with_capacity(READ_BYTES, file),
+            Run::File { section, common } => Self::File {
+                reader: BufReader::with_capacity(READ_BYTES, section),
                 pair: Vec::new(),
                 key: 0,
                 common,
@@ -351,17 +447,16 @@ impl Cursor {
     }
 
     /// The run, from its begin.
-    fn into_run(self) -> Result<Run> {
-        Ok(match self {
+    fn into_run(self) -> Run {
+        match self {
             Self::Memory {
                 gathered, _memory, ..
             } => Run::Memory { gathered, _memory },
-            Self::File { reader, common, .. } => {
-                let mut file = reader.into_inner();
-                file.seek(SeekFrom::Start(0)).map_err(|error| failed(&error))?;
-                Run::File { file, common }
-            }
-        })
+            Self::File { reader, common, .. } => Run::File {
+                section: reader.into_inner().from_begin(),
+                common,
+            },
+        }
     }
 
     /// Goes to the next pair; false at the end.
@@ -456,15 +551,11 @@ impl Merge {
     }
 
     /// The runs, to be merged once more.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn into_runs(self) -> Result<Runs> {
-        let runs = self.cursors.into_iter().map(Cursor::into_run);
-        Ok(Runs {
-            runs: runs.collect::<Result<_>>()?,
+    pub fn into_runs(self) -> Runs {
+        Runs {
+            runs: self.cursors.into_iter().map(Cursor::into_run).collect(),
             store: self.store,
-        })
+        }
     }
 
     fn is_before(&self, a: Place, b: Place) -> bool {
@@ -568,13 +659,43 @@ mod tests {
             expected.sort();
             assert!(found == expected);
             // And once more.
-            let mut merge = merge.into_runs().unwrap().merge(&|| Ok(())).unwrap();
+            let mut merge = merge.into_runs().merge(&|| Ok(())).unwrap();
             let mut again = 0;
             while merge.next().unwrap().is_some() {
                 again += 1;
             }
             assert_eq!(again, found.len());
         }
+    }
+
+    /// Open files would otherwise be the first limit that a large load meets.
+    #[test]
+    fn runs_share_files() {
+        let store = Store::memory();
+        let mut sorter = Sorter::new(&store, 0);
+        for n in 0..200_u32 {
+            for m in 0..5_u32 {
+                sorter.push(&(m * 200 + n).to_be_bytes(), &[n as u8; 9]).unwrap();
+            }
+            sorter.write_run().unwrap();
+        }
+        let runs = sorter.finish();
+        assert_eq!(runs.runs.len(), 200);
+        let files: std::collections::HashSet<_> = runs
+            .runs
+            .iter()
+            .filter_map(|run| match run {
+                Run::File { section, .. } => Some(Arc::as_ptr(&section.file)),
+                Run::Memory { .. } => None,
+            })
+            .collect();
+        assert_eq!(files.len(), 2);
+        let mut merge = runs.merge(&|| Ok(())).unwrap();
+        for n in 0..1_000_u32 {
+            let (key, value) = merge.next().unwrap().unwrap();
+            assert_eq!((key, value), (&n.to_be_bytes()[..], &[(n % 200) as u8; 9][..]));
+        }
+        assert!(merge.next().unwrap().is_none());
     }
 
     #[test]

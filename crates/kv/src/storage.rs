@@ -147,6 +147,11 @@ pub trait Storage: Send + Sync + 'static {
         false
     }
 
+    /// [`crate::Engine::check_space`]
+    fn check_space(&self, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
+
     /// [`crate::Engine::scratch_file`]
     fn scratch_file(&self) -> Result<std::fs::File> {
         Err(Error::Internal("this storage has no files".into()))
@@ -170,8 +175,9 @@ pub trait Storage: Send + Sync + 'static {
     }
 
     /// [`crate::Engine::ingest`]
-    fn ingest(&self, _range: &KeyRange, _files: Vec<SortedFile>) -> Result<()> {
-        Err(Error::Internal("this storage has no sorted files".into()))
+    fn ingest(&self, _range: &KeyRange, _files: Vec<SortedFile>) -> Result<(), ApplyError> {
+        let error = Error::Internal("this storage has no sorted files".into());
+        Err(ApplyError::NotApplied(error))
     }
 
     /// [`crate::Engine::verify_cached`] for readers of `ts`, which is pinned.

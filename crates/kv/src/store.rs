@@ -175,6 +175,14 @@ impl Store {
         self.engine.is_blank(range)
     }
 
+    /// Refuses so many bytes of files beside the store if the disk would be too full afterwards.
+    ///
+    /// # Errors
+    /// [`crate::Error::DiskFull`].
+    pub(crate) fn check_space(&self, bytes: usize) -> Result<()> {
+        self.engine.check_space(bytes)
+    }
+
     /// An empty file without a name, for what does not fit into memory.
     ///
     /// # Errors

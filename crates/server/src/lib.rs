@@ -32,6 +32,7 @@ mod input;
 mod listeners;
 mod login;
 mod metrics;
+pub mod open_files;
 mod output;
 mod parking;
 mod pending_reply;

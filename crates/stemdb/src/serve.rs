@@ -85,6 +85,9 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     // This comes before anything that takes long, so that a signal during the start is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot wait for signals: {e}"))?;
     let started = Instant::now();
+    if let Err(error) = server::open_files::raise_limit() {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
     if configuration.large_code_pages.unwrap_or(true) {
         move_code();
     }

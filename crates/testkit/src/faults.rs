@@ -28,6 +28,21 @@ pub enum Fault {
     None,
 }
 
+impl Fault {
+    fn befall(self, write: impl FnOnce() -> Result<(), ApplyError>) -> Result<(), ApplyError> {
+        match self {
+            Self::None => write(),
+            Self::Panic => panic!("a write was to panic"),
+            Self::Refused(error) => Err(ApplyError::NotApplied(error)),
+            Self::Lost(error) => Err(ApplyError::Unknown(error)),
+            Self::Arrived(error) => {
+                write()?;
+                Err(ApplyError::Unknown(error))
+            }
+        }
+    }
+}
+
 /// A step of a bulk load, or of the reads that precede it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
@@ -47,6 +62,7 @@ struct Plan {
     reads: Arc<Place>,
     collections: Arc<Place>,
     steps: HashMap<Step, Arc<Place>>,
+    ingest: Option<Fault>,
     sync_panics: bool,
     collection_panics: bool,
     damages: Vec<Damage>,
@@ -64,6 +80,11 @@ impl Faults {
     /// Adds a fault for the next commit group that has none yet.
     pub fn next_commit(&self, fault: Fault) {
         self.0.lock().commits.push_back(fault);
+    }
+
+    /// A fault for the next time that files of a bulk load become part of the store.
+    pub fn next_ingest(&self, fault: Fault) {
+        self.0.lock().ingest = Some(fault);
     }
 
     /// How long each commit group takes.
@@ -232,16 +253,9 @@ impl<S: Storage> Storage for FaultyStorage<S> {
     }
 
     fn apply(&self, group: Vec<S::Prepared>, commit_ts: Timestamp, how: ApplyHow) -> Result<(), ApplyError> {
-        match self.faults.commit() {
-            Fault::None => self.inner.apply(group, commit_ts, how),
-            Fault::Panic => panic!("a commit was to panic"),
-            Fault::Refused(error) => Err(ApplyError::NotApplied(error)),
-            Fault::Lost(error) => Err(ApplyError::Unknown(error)),
-            Fault::Arrived(error) => {
-                self.inner.apply(group, commit_ts, how)?;
-                Err(ApplyError::Unknown(error))
-            }
-        }
+        self.faults
+            .commit()
+            .befall(|| self.inner.apply(group, commit_ts, how))
     }
 
     fn sync_log(&self) -> Result<()> {
@@ -290,6 +304,10 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.loads_by_file()
     }
 
+    fn check_space(&self, bytes: usize) -> Result<()> {
+        self.inner.check_space(bytes)
+    }
+
     fn scratch_file(&self) -> Result<std::fs::File> {
         self.inner.scratch_file()
     }
@@ -309,9 +327,12 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.write_sorted_file(pairs, ts)
     }
 
-    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<()> {
+    fn ingest(&self, range: &KeyRange, files: Vec<SortedFile>) -> Result<(), ApplyError> {
         self.faults.pass(Step::Ingest);
-        self.inner.ingest(range, files)
+        let fault = self.faults.0.lock().ingest.take();
+        fault
+            .unwrap_or(Fault::None)
+            .befall(|| self.inner.ingest(range, files))
     }
 
     fn verify_cached(

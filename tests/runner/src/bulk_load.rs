@@ -46,7 +46,7 @@ pub fn check(program: &Program, report: &mut Report) {
         Err(error) => return report.fail("bulk load: set up", &error),
     };
     type Check = fn(&Server) -> Result<(), String>;
-    let checks: [(&str, Check); 3] = [
+    let checks: [(&str, Check); 5] = [
         (
             "the first error of the file is reported, and nothing stays",
             errors,
@@ -56,6 +56,8 @@ pub fn check(program: &Program, report: &mut Report) {
             beside_others,
         ),
         ("KILL ends one, and nothing stays", killed),
+        ("one waits for others that write the table", behind_a_writer),
+        ("a read of the past does not change when the rows come", past),
     ];
     for (name, check) in checks {
         report.check(&format!("bulk load: {name}"), check(&server));
@@ -68,7 +70,12 @@ fn start(program: Program) -> Result<Server, String> {
     let directory = file.parent().ok_or("no directory")?.display().to_string();
     fs::write(
         &file,
-        format!("[variables]\nsecure_file_priv = \"{directory}\"\nstemdb_bulk_load_bytes = 0\n"),
+        // A transaction may write so little that it could not hold the rows of these files with their index entries.
+        format!(
+            "[variables]\nsecure_file_priv = \"{directory}\"\nstemdb_bulk_load_bytes = 0\n\
+             [memory]\nlimit_bytes = {}\n",
+            400 << 20
+        ),
     )
     .map_err(text)?;
     server.add_arguments(&["--config", &file.display().to_string()]);
@@ -98,7 +105,8 @@ fn statement(server: &Server, contents: &str) -> Result<String, String> {
     ))
 }
 
-fn bulk_loads(server: &Server) -> Result<u64, String> {
+/// How many there have been since the start.
+pub(crate) fn bulk_loads(server: &Server) -> Result<u64, String> {
     let (_, body) = server.get("/metrics").map_err(text)?;
     let value = body
         .lines()
@@ -190,16 +198,12 @@ fn beside_others(server: &Server) -> Result<(), String> {
     conn.query_drop("TRUNCATE t").map_err(text)
 }
 
-/// The client pauses in the middle of the file while the test looks at the load.
-fn killed(server: &Server) -> Result<(), String> {
-    let mut conn = connect(server)?;
-    conn.query_drop("SET GLOBAL local_infile = ON").map_err(text)?;
-    let before = bulk_loads(server)?;
+const LOAD_LOCAL: &str = "LOAD DATA LOCAL INFILE 'rows' INTO TABLE t FIELDS TERMINATED BY ','";
+
+/// A connection that stops in the middle of the file until the sender is dropped.
+fn slow_loader(server: &Server) -> Result<(Conn, mpsc::Sender<()>), String> {
     let mut loader = connect(server)?;
-    let id: u32 = loader
-        .query_first("SELECT CONNECTION_ID()")
-        .map_err(text)?
-        .unwrap_or_default();
+    loader.query_drop("SET GLOBAL local_infile = ON").map_err(text)?;
     let (go_on, goes_on) = mpsc::channel::<()>();
     let goes_on = Mutex::new(goes_on);
     loader.set_local_infile_handler(Some(LocalInfileHandler::new(move |_, file| {
@@ -213,10 +217,19 @@ fn killed(server: &Server) -> Result<(), String> {
         }
         file.write_all(rest.as_bytes())
     })));
+    Ok((loader, go_on))
+}
+
+fn killed(server: &Server) -> Result<(), String> {
+    let mut conn = connect(server)?;
+    let before = bulk_loads(server)?;
+    let (mut loader, go_on) = slow_loader(server)?;
+    let id: u32 = loader
+        .query_first("SELECT CONNECTION_ID()")
+        .map_err(text)?
+        .unwrap_or_default();
     let looked = thread::scope(|scope| {
-        let loading = scope.spawn(move || {
-            loader.query_drop("LOAD DATA LOCAL INFILE 'rows' INTO TABLE t FIELDS TERMINATED BY ','")
-        });
+        let loading = scope.spawn(move || loader.query_drop(LOAD_LOCAL));
         let looked = keeps_writers_out(server)
             .and_then(|()| conn.query_drop("BEGIN").map_err(text))
             .and_then(|()| count(&mut conn))
@@ -250,4 +263,72 @@ fn keeps_writers_out(server: &Server) -> Result<(), String> {
         thread::sleep(Duration::from_millis(10));
     }
     Err("writers are not kept out".to_owned())
+}
+
+/// A transaction that has written the table and goes on does not make it another kind of load.
+fn behind_a_writer(server: &Server) -> Result<(), String> {
+    let before = bulk_loads(server)?;
+    let mut writer = connect(server)?;
+    for sql in ["BEGIN", "INSERT INTO t VALUES (-1, -1, 'w')"] {
+        writer.query_drop(sql).map_err(text)?;
+    }
+    let load = statement(server, &many_rows())?;
+    thread::scope(|scope| {
+        let loading = scope.spawn(|| connect(server)?.query_drop(&load).map_err(text));
+        // Longer than the patience of a load that has a choice.
+        thread::sleep(Duration::from_millis(500));
+        let waits = !loading.is_finished();
+        writer.query_drop("COMMIT").map_err(text)?;
+        loading.join().map_err(|_| "the client panicked".to_owned())??;
+        match waits {
+            true => Ok(()),
+            false => Err("it did not wait".to_owned()),
+        }
+    })?;
+    match (bulk_loads(server)? - before, count(&mut writer)?) {
+        (1, rows) if rows == ROWS + 1 => {}
+        other => return Err(format!("bulk loads and rows: {other:?}")),
+    }
+    writer.query_drop("ADMIN CHECK TABLE t").map_err(text)?;
+    writer.query_drop("TRUNCATE t").map_err(text)
+}
+
+/// The rows count as committed before they are there. Whoever reads a moment between the two gets the same answer at
+/// any time: none.
+fn past(server: &Server) -> Result<(), String> {
+    let (mut loader, go_on) = slow_loader(server)?;
+    let mut reader = connect(server)?;
+    let mut clock = connect(server)?;
+    let moments = thread::scope(|scope| {
+        let loading = scope.spawn(move || loader.query_drop(LOAD_LOCAL));
+        let moments = keeps_writers_out(server).and_then(|()| {
+            // The load waits for it at its end, when the files are written.
+            reader.query_drop("BEGIN").map_err(text)?;
+            let mut moments = match count(&mut reader)? {
+                0 => Vec::new(),
+                rows => return Err(format!("{rows} rows are there")),
+            };
+            drop(go_on);
+            for _ in 0..60 {
+                let now: Option<String> = clock.query_first("SELECT NOW(6)").map_err(text)?;
+                moments.extend(now);
+                thread::sleep(Duration::from_millis(20));
+            }
+            reader.query_drop("COMMIT").map_err(text)?;
+            Ok(moments)
+        });
+        let loaded = loading.join().map_err(|_| "the client panicked".to_owned())?;
+        loaded.map_err(text).and(moments)
+    })?;
+    for moment in moments {
+        let sql = format!("SELECT COUNT(*) FROM t AS OF TIMESTAMP '{moment}'");
+        let rows: Option<u64> = reader.query_first(sql).map_err(text)?;
+        if rows != Some(0) {
+            return Err(format!("{rows:?} rows at {moment}"));
+        }
+    }
+    match count(&mut reader)? {
+        ROWS => reader.query_drop("TRUNCATE t").map_err(text),
+        rows => Err(format!("{rows} rows")),
+    }
 }

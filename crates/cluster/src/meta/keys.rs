@@ -13,7 +13,7 @@
 //! | `Garbage` | id | key ranges to destroy (`ddl`) |
 //! | `Jobs` | id | a schema change that runs (`ddl`) |
 //! | `JobProgress:{id}` | | how far it has come (`ddl`) |
-//! | `LastLoad` | | the table that was filled last by a bulk load |
+//! | `Fills` | table id | empty: a bulk load is filling the table ([`crate::fills`]) |
 //! | `JobHistory` | schema version modulo a number | a definition statement that is done (`ddl`) |
 //! | `Nodes` | id | [`crate::node::NodeRecord`] |
 //! | `LastNodeNumber` | | counter: the last number given to a node |
@@ -96,8 +96,12 @@ pub fn job_progress(id: i64) -> Vec<u8> {
     string_key(format!("JobProgress:{id}").as_bytes())
 }
 
-pub fn last_load() -> Vec<u8> {
-    string_key(b"LastLoad")
+pub fn fills() -> KeyRange {
+    range(b"Fills")
+}
+
+pub fn fill(table: i64) -> Vec<u8> {
+    hash_key(b"Fills", table.to_string().as_bytes())
 }
 
 pub fn past_jobs() -> KeyRange {

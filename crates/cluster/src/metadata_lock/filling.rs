@@ -10,13 +10,15 @@ use super::change::{PAUSE_MAX, PAUSE_MIN};
 use super::table_lock::TableLock;
 use crate::wait::{Deadline, WaitLimit};
 
-/// How long a statement that fills a table waits for single statements that read it, before it begins.
+/// How long a statement that could as well write the table row by row waits for others, before it begins.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The right of one transaction, which is inside the table as a writer, to write it alone. Others read it, and its
 /// definition does not change. Ends when dropped.
 pub struct Filling {
     table: Arc<TableLock>,
+    /// To other writers.
+    is_closed: bool,
 }
 
 /// No other transaction uses the table until this is dropped.
@@ -25,17 +27,48 @@ pub struct Alone<'a> {
 }
 
 impl Filling {
-    /// `None` if others write the table, change its definition, or have read it in transactions that go on.
-    pub(super) fn try_begin(table: Arc<TableLock>, limit: &WaitLimit) -> Result<Option<Self>> {
-        if !table.try_begin_change() {
+    /// `None` if the table's definition changes. With `is_choice` also if others write the table, or have read it in
+    /// transactions that go on.
+    pub(super) fn begin(table: Arc<TableLock>, is_choice: bool, limit: &WaitLimit) -> Result<Option<Self>> {
+        let deadline = Deadline::new(limit);
+        let until = is_choice.then(|| Instant::now() + PATIENCE);
+        if !table.begin_filling(until, &deadline)? {
             return Ok(None);
         }
-        table.close_to_writers();
-        let filling = Self { table };
-        let until = Instant::now() + PATIENCE;
-        let is_alone =
-            filling.table.has_one_writer() && filling.table.drained_but_one(until, &Deadline::new(limit))?;
-        Ok(is_alone.then_some(filling))
+        let mut filling = Self {
+            table,
+            is_closed: false,
+        };
+        let mut pause = PAUSE_MIN;
+        loop {
+            filling.close_to_writers();
+            let is_alone = match until {
+                Some(until) => filling.table.drained_but_one(until, &deadline)?,
+                // It waits for readers at its end, too.
+                None => filling.table.writes_alone(Instant::now() + ROUND, &deadline)?,
+            };
+            if is_alone {
+                return Ok(Some(filling));
+            }
+            if is_choice {
+                return Ok(None);
+            }
+            // Others need not stand behind a writer that takes long.
+            filling.open_to_writers();
+            deadline.sleep(pause)?;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    fn close_to_writers(&mut self) {
+        self.is_closed = true;
+        self.table.close_to_writers();
+    }
+
+    fn open_to_writers(&mut self) {
+        if std::mem::replace(&mut self.is_closed, false) {
+            self.table.open_to_writers();
+        }
     }
 
     /// Waits until no other transaction uses the table, and lets none enter.
@@ -65,7 +98,7 @@ impl Filling {
 impl Drop for Filling {
     fn drop(&mut self) {
         self.table.refuse_further_writers(false);
-        self.table.open_to_writers();
+        self.open_to_writers();
         self.table.end_change();
     }
 }

@@ -109,12 +109,14 @@ impl MetadataLocks {
         SessionLocks::acquire(self, tables, limit)
     }
 
-    /// Keeps others from writing a table that the caller's transaction has begun to write, and nobody else uses.
+    /// Keeps others from writing a table that the caller's transaction is inside of as a writer, with nothing written.
+    /// Waits for those who do. `is_choice`: the caller can write the table without that, too, so it gets `None` instead
+    /// of a long wait. `None` also where the table's definition changes, whose job waits for the caller.
     ///
     /// # Errors
-    /// 1317 when interrupted.
-    pub fn try_fill(&self, id: i64, limit: &WaitLimit) -> Result<Option<Filling>> {
-        Filling::try_begin(self.table(id), limit)
+    /// 1205 after the timeout, 1317 when interrupted.
+    pub fn fill(&self, id: i64, is_choice: bool, limit: &WaitLimit) -> Result<Option<Filling>> {
+        Filling::begin(self.table(id), is_choice, limit)
     }
 
     /// Reserves the schema change of these tables. Waits for other schema changes, not for transactions.

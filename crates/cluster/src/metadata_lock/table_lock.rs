@@ -1,7 +1,7 @@
 //! One table's lock: how many transactions read and write the table, and which requests must wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use types::{Error, Result, errno};
@@ -46,6 +46,8 @@ impl Use {
 pub(crate) struct TableLock {
     pub(crate) id: i64,
     state: AtomicU64,
+    /// Those of the writers inside who wait for their turn to fill the table. They have written nothing yet.
+    waiting_fillers: AtomicU64,
     /// Also guards the waits on `changed`.
     claims: Mutex<Claims>,
     changed: Condvar,
@@ -55,6 +57,8 @@ pub(crate) struct TableLock {
 struct Claims {
     /// Whether a schema change, or a session by LOCK TABLES ... WRITE, has the table.
     changing: bool,
+    /// Whether that is a statement that fills the table.
+    filling: bool,
     /// How many sessions have [`READ_ONLY`] set.
     read_locks: usize,
     /// Whether the statement that has it set waits for all readers to end.
@@ -66,6 +70,7 @@ impl TableLock {
         Self {
             id,
             state: AtomicU64::new(0),
+            waiting_fillers: AtomicU64::new(0),
             claims: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -158,15 +163,20 @@ impl TableLock {
         self.changed.notify_all();
     }
 
-    /// Whether the caller is the only writer.
-    pub(crate) fn has_one_writer(&self) -> bool {
-        self.state.load(Ordering::Acquire) & WRITERS == WRITER
+    /// The caller, and those who wait for its turn to end.
+    fn fillers(&self) -> u64 {
+        WRITER * (1 + self.waiting_fillers.load(Ordering::Acquire))
     }
 
-    /// Waits until no other transaction is inside than the caller, as a writer; false when that did not happen by
-    /// `until`.
+    /// Waits until no other transaction writes than the caller, which fills the table; false when that did not happen
+    /// by `until`.
+    pub(crate) fn writes_alone(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
+        self.wait_until(|state| state & WRITERS == self.fillers(), until, deadline)
+    }
+
+    /// The same for all transactions, readers, too.
     pub(crate) fn drained_but_one(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
-        self.wait_until(|state| state & !FLAGS == WRITER, until, deadline)
+        self.wait_until(|state| state & !FLAGS == self.fillers(), until, deadline)
     }
 
     /// Waits until no transaction is inside; false when that did not happen by `until`.
@@ -217,13 +227,34 @@ impl TableLock {
         !std::mem::replace(&mut self.claims.lock().changing, true)
     }
 
+    /// Becomes the one that fills the table, for a transaction that is inside as a writer and has written nothing.
+    /// Waits for others that do. `false`: a definition changes, or it is not its turn by `until`.
+    pub(crate) fn begin_filling(&self, until: Option<Instant>, deadline: &Deadline) -> Result<bool> {
+        let mut claims = self.claims.lock();
+        while claims.changing {
+            let sleep = deadline.next_sleep()?;
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if !claims.filling || left == Some(Duration::ZERO) {
+                return Ok(false);
+            }
+            self.waiting_fillers.fetch_add(1, Ordering::AcqRel);
+            self.changed
+                .wait_for(&mut claims, left.map_or(sleep, |left| left.min(sleep)));
+            self.waiting_fillers.fetch_sub(1, Ordering::AcqRel);
+        }
+        (claims.changing, claims.filling) = (true, true);
+        Ok(true)
+    }
+
     /// Whether no transaction is inside.
     pub(crate) fn is_empty(&self) -> bool {
         self.state.load(Ordering::Acquire) & !FLAGS == 0
     }
 
     pub(crate) fn end_change(&self) {
-        self.claims.lock().changing = false;
+        let mut claims = self.claims.lock();
+        (claims.changing, claims.filling) = (false, false);
+        drop(claims);
         self.changed.notify_all();
     }
 

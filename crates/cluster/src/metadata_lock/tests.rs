@@ -331,7 +331,7 @@ fn a_statement_that_fills_a_table_keeps_writers_out_and_readers_only_at_its_end(
     let never = Interrupt::new();
     let mut filler = TransactionLocks::new(locks.clone());
     filler.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
-    let begin = |locks: &MetadataLocks| locks.try_fill(3, &limit(&Interrupt::new(), 10_000)).unwrap();
+    let begin = |locks: &MetadataLocks| locks.fill(3, true, &limit(&Interrupt::new(), 10_000)).unwrap();
     let (mut reader, mut writer) = (
         TransactionLocks::new(locks.clone()),
         TransactionLocks::new(locks.clone()),
@@ -387,4 +387,56 @@ fn a_statement_that_fills_a_table_keeps_writers_out_and_readers_only_at_its_end(
     filler.release_all();
     writer.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
     drop(locks.lock_for_change(&[3], &limit(&never, 0)).unwrap());
+}
+
+/// With nothing else to do than to fill the table, a statement waits for all others that write it, and takes turns with
+/// those that fill it, too. What others do at that moment decides nothing.
+#[test]
+fn a_statement_that_has_to_fill_a_table_waits_for_its_turn() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let (mut writer, mut reader) = (
+        TransactionLocks::new(locks.clone()),
+        TransactionLocks::new(locks.clone()),
+    );
+    writer.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
+    reader.acquire(3, Use::Read, &limit(&never, 0)).unwrap();
+    let fill = |locks: &MetadataLocks, wait_ms| locks.fill(3, false, &limit(&Interrupt::new(), wait_ms));
+    let mut fillers: Vec<_> = (0..3).map(|_| TransactionLocks::new(locks.clone())).collect();
+    for filler in &mut fillers {
+        filler.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
+    }
+    assert_eq!(fill(&locks, 30).err().unwrap().code, 1205);
+    let turns = Arc::new(Mutex::new(Vec::new()));
+    let threads: Vec<_> = fillers
+        .into_iter()
+        .map(|mut filler| {
+            let (locks, turns) = (locks.clone(), turns.clone());
+            thread::spawn(move || {
+                let filling = fill(&locks, 60_000).unwrap().unwrap();
+                turns.lock().push("begins");
+                drop(filling.alone(&limit(&Interrupt::new(), 60_000)).unwrap());
+                turns.lock().push("ends");
+                drop(filling);
+                filler.release_all();
+            })
+        })
+        .collect();
+    assert!(turns.lock().is_empty());
+    writer.release_all();
+    while turns.lock().is_empty() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // The reader is waited for at the end.
+    assert_eq!(*turns.lock(), ["begins"]);
+    reader.release_all();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(*turns.lock(), ["begins", "ends"].repeat(3));
+    // A change of the definition waits for the statement, so the statement does not wait for the change.
+    let mut filler = TransactionLocks::new(locks.clone());
+    filler.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
+    let change = locks.lock_for_change(&[3], &limit(&never, 0)).unwrap();
+    assert!(fill(&locks, 60_000).unwrap().is_none());
+    drop(change);
+    assert!(fill(&locks, 0).unwrap().is_some());
 }

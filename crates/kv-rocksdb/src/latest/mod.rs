@@ -17,6 +17,7 @@ mod measure;
 mod records;
 mod sizes;
 mod split;
+mod stall;
 
 pub use batch::Prepared;
 pub(crate) use batch::{Group, PutHeads};
@@ -25,15 +26,16 @@ pub(crate) use load::{PageLoads, load_page_around};
 use sizes::Expansion;
 pub(crate) use sizes::approximate_bytes;
 pub(crate) use split::split_range;
+use stall::StallLimits;
 
 use crate::failure::from_rocksdb;
 use crate::layout::{FAMILIES, LATEST, Version};
 use crate::log::Log;
 use cache::RowCache;
 use deletions::{ExpiredDeletion, ExpiredDeletions};
-use kv::{Error, KeyRange, Result, SortedFile, Timestamp};
+use kv::{ApplyError, Error, KeyRange, Result, SortedFile, Timestamp};
 use rocksdb::{
-    ColumnFamily, CompactOptions, DB, DBPinnableSlice, DBRawIterator, FlushOptions,
+    ColumnFamily, CompactOptions, DB, DBPinnableSlice, DBRawIterator, ErrorKind, FlushOptions,
     IngestExternalFileOptions, ReadOptions, WriteBatch,
 };
 use std::ffi::CStr;
@@ -47,6 +49,7 @@ pub(crate) struct Latest {
     put_heads: PutHeads,
     expired: ExpiredDeletions,
     expansion: Expansion,
+    stall: StallLimits,
     /// Made once: each costs an allocation in RocksDB.
     read_options: ReadOptions,
 }
@@ -67,6 +70,7 @@ impl Latest {
             log,
             expired: ExpiredDeletions::new(newest_ts),
             expansion: Expansion::new(),
+            stall: StallLimits::default(),
             read_options: ReadOptions::default(),
         })
     }
@@ -225,24 +229,37 @@ impl Latest {
     /// Adds files to a range that nothing reads or writes meanwhile, all at one moment: after it they are on
     /// disk, and what they hold replaces what was under its keys. Other commits wait while a write buffer is
     /// written to a file, so most of it is written before.
-    pub fn ingest(&self, range: &KeyRange, files: &[SortedFile]) -> Result<()> {
-        if self.first_and_last_key(range)?.is_none()
+    ///
+    /// # Errors
+    /// What fails before the files are handed over is definite. Later, RocksDB writes to its manifest that they are
+    /// part of it, and whether an entry that could not be written or synced is on the disk shows the next start.
+    pub fn ingest(&self, range: &KeyRange, files: &[SortedFile]) -> Result<(), ApplyError> {
+        let definite = ApplyError::NotApplied;
+        if self.first_and_last_key(range).map_err(definite)?.is_none()
             && let Err(error) = gap::make_gap(self, range)
         {
             // A compaction may be at work on it. The files go to another level.
             tracing::info!(%error, "no gap in the lowest level for the files of a load");
         }
-        self.flush()?;
+        self.flush().map_err(definite)?;
+        self.raise_stall_limits(files.len());
         let ingested = self.log.between_logs(&self.db, || {
-            self.flush_families()?;
+            self.flush_families().map_err(definite)?;
             let mut options = IngestExternalFileOptions::default();
             options.set_move_files(true);
             // RocksDB's own snapshots, which nothing here uses.
             options.set_snapshot_consistency(false);
             let files = files.iter().map(SortedFile::path).collect();
+            let family = self.family().map_err(definite)?;
             self.db
-                .ingest_external_file_cf_opts(self.family()?, &options, files)
-                .map_err(|error| from_rocksdb(&error))
+                .ingest_external_file_cf_opts(family, &options, files)
+                .map_err(|error| match error.kind() {
+                    // It has looked at the files, and has written nothing.
+                    ErrorKind::InvalidArgument | ErrorKind::NotSupported | ErrorKind::ShutdownInProgress => {
+                        ApplyError::NotApplied(from_rocksdb(&error))
+                    }
+                    _ => ApplyError::Unknown(from_rocksdb(&error)),
+                })
         });
         // After an error, too: the files may be there.
         self.cache.forget(range);

@@ -65,11 +65,11 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
     });
     let assignments = load_assignments(binder, load, &target.relation)?;
     let columns = given_columns(&fields, &assignments);
-    // LOCAL cannot stop the client, so it goes on after a row that fails.
     let ignore = match load.duplicates {
         LoadDuplicates::Ignore => true,
         LoadDuplicates::Replace => false,
-        LoadDuplicates::Unspecified => load.local,
+        // In MySQL, LOCAL cannot stop the client, so it goes on behind a row that fails.
+        LoadDuplicates::Unspecified => load.local && local_ignores(binder)?,
     };
     insert_target::check_view_defaults(binder, &target, &columns, ignore)?;
     let table = target.table;
@@ -107,6 +107,11 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
         insert: binder.bound_statement(LogicalStatement::Insert(insert))?,
         schema_version: binder.env.schema.version,
     })))
+}
+
+fn local_ignores(binder: &Binder<'_>) -> Result<bool> {
+    let ignores = (binder.env.system_variable)(None, "stemdb_load_local_ignore")?;
+    Ok(!matches!(ignores, Value::Int(0) | Value::UInt(0)))
 }
 
 /// The INSERT of the same columns, which says what table a view leads to.

@@ -40,20 +40,12 @@ pub fn run(session: &mut Session, load: &LoadData, out: &mut dyn PacketSink) -> 
     if !load.local {
         let file = server_files::open(&session.view(), &load.file);
         return Ok(file.and_then(|file| {
-            read(
-                session,
-                &plan.plan,
-                insert,
-                load,
-                ServerFile {
-                    file,
-                    name: &load.file,
-                },
-            )
+            let name = &load.file;
+            read(session, (&plan, insert), load, ServerFile { file, name })
         }));
     }
     let mut client = ClientFile::request(&load.file, out)?;
-    let done = read(session, &plan.plan, insert, load, &mut client);
+    let done = read(session, (&plan, insert), load, &mut client);
     // The client does not read the reply before it has sent the whole file.
     while !client.is_over {
         if session.process.is_killed() {
@@ -94,8 +86,7 @@ pub fn check_local(session: &Session, statement: &Statement) -> Result<()> {
 /// Inserts the rows of a file.
 fn read(
     session: &mut Session,
-    plan: &Plan,
-    insert: &InsertPlan,
+    (plan, insert): (&CachedPlan, &InsertPlan),
     load: &LoadData,
     source: impl FileSource,
 ) -> Result<Done> {
@@ -111,7 +102,12 @@ fn read(
         bulk_bytes: session.settings.bulk_load_bytes,
     };
     let strict = session.settings.sql_mode.strict && !insert.ignore;
-    inner_plan::write_file(session, plan, strict, &input as &dyn LoadedFile)
+    inner_plan::write_file(session, &plan.plan, strict, &input as &dyn LoadedFile).map_err(|error| {
+        let schema = session.shared.engine.cluster.schema();
+        session
+            .client
+            .without_foreign_table(error, &plan.accesses, &schema)
+    })
 }
 
 /// A file on the server's disk.

@@ -482,6 +482,7 @@ const ROWS: &[Row] = &[
     ("ssl_key", Global, Kind::Text, "", Fixed),
     ("stemdb_bulk_load_bytes", Both, Kind::Int(0, 18446744073709551615), "1048576", Live),
     ("stemdb_gc_age", Global, Kind::Int(10, 31536000), "600", Live),
+    ("stemdb_load_local_ignore", Both, Kind::Bool, "ON", Live),
     ("stemdb_memory_limit", Both, Kind::Int(1048576, 18446744073709551615), "1073741824", Live),
     ("stemdb_route", Both, Kind::Enum(&["auto", "transactional", "analytical"]), "auto", Live),
     ("stemdb_skip_isolation_level_check", Both, Kind::Bool, "OFF", Live),

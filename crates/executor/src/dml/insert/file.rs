@@ -11,7 +11,7 @@ use schema::model::{Column, Default};
 use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
 use wire::column_type::announced_length;
 
-use super::bulk::{self, Place};
+use super::bulk::{Ahead, Place};
 use super::rows::{FileBatch, NewRow, NewRows, RowMaker, no_column};
 use super::{ImageMaker, Insert, Writer};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
@@ -38,18 +38,27 @@ impl Insert<'_> {
             return Err(Error::internal("LOAD DATA without a file"));
         };
         input.with_reader(&mut |reader| {
-            if self.may_fill(maker)
-                && bulk::is_worth_it(input, reader)?
-                && let Some(place) = Place::take(self.table, input, reader, self.ctx)?
-            {
-                let mut batches = |rows: &mut RowMaker<'_>| rows.of_file(file, reader, memory);
+            let mut ahead = Ahead::new(input.bulk_bytes(), maker, memory);
+            let place = match self.may_fill(maker) {
+                true => Place::take(
+                    self.table,
+                    input.table_is_locked(),
+                    (&mut ahead, reader),
+                    self.ctx,
+                )?,
+                false => None,
+            };
+            let mut batches = |rows: &mut RowMaker<'_>| {
+                ahead.forget_taken(reader);
+                rows.of_file(file, reader, memory)
+            };
+            if let Some(place) = place {
                 return self.fill(&place, &mut batches, memory, maker, txn.start_ts());
             }
             let mut writer = Writer::new(txn, maker, self.ctx);
             loop {
-                let held = memory.used_bytes();
-                let new = self.rows.of_file(file, reader, memory);
-                let is_last = new.is_last;
+                let new = batches(&mut self.rows);
+                let (is_last, held) = (new.is_last, new.held);
                 self.write(new.rows, &mut writer)?;
                 memory.shrink_to(held);
                 if is_last {
@@ -106,6 +115,7 @@ impl RowMaker<'_> {
                 warned,
             },
             is_last: false,
+            held: memory.used_bytes(),
         };
         let mut bytes = Counted {
             memory,

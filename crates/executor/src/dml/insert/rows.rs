@@ -42,6 +42,8 @@ pub(super) struct NewRows {
 pub(super) struct FileBatch {
     pub rows: NewRows,
     pub is_last: bool,
+    /// What the statement held in memory before it.
+    pub held: usize,
 }
 
 impl NewRows {

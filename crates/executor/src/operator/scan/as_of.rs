@@ -11,12 +11,12 @@ use crate::source::ReadSource;
 /// TiDB's ErrAsOf: MySQL has no such read.
 const ER_AS_OF: u16 = 8135;
 
-/// The state at the moment that `expr` names, a DATETIME(6) in the session's time zone.
+/// The state of a table at the moment that `expr` names, a DATETIME(6) in the session's time zone.
 ///
 /// # Errors
 /// 8135 inside a transaction, for NULL and for moments in the future; 9006 for moments before the oldest
 /// retained version.
-pub(super) fn snapshot(expr: &Expr, env: &Env<'_, '_>) -> Result<Snapshot> {
+pub(super) fn snapshot(expr: &Expr, table: i64, env: &Env<'_, '_>) -> Result<Snapshot> {
     if !matches!(env.source, ReadSource::Snapshot(_)) {
         return Err(invalid("as of timestamp can't be set in transaction."));
     }
@@ -32,7 +32,8 @@ pub(super) fn snapshot(expr: &Expr, env: &Env<'_, '_>) -> Result<Snapshot> {
         return Err(invalid("as of timestamp is no moment in the session's time zone"));
     };
     let ms = us.unsigned_abs() / 1000;
-    Ok(env.ctx.store.snapshot(kv::timestamp_from_ms(ms))?)
+    let ts = env.ctx.cluster.fills().read_at(table, kv::timestamp_from_ms(ms));
+    Ok(env.ctx.store.snapshot(ts)?)
 }
 
 fn invalid(why: &str) -> Error {

@@ -99,7 +99,7 @@ fn past(scan: &TableScan, locking: Option<Locking>, env: &Env<'_, '_>) -> Result
                 "Incorrect usage of AS OF TIMESTAMP and locking or changing rows",
             ));
         }
-        Some(moment) => Some(as_of::snapshot(moment, env)?),
+        Some(moment) => Some(as_of::snapshot(moment, scan.table.id, env)?),
         None => None,
     };
     if locking.is_none() {

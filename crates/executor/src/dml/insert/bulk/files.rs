@@ -98,7 +98,13 @@ impl<'a> Filler<'a> {
         };
         thread::scope(|scope| {
             let run = || work().inspect_err(|_| self.stop.store(true, Ordering::Relaxed));
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+            let begin = |_| {
+                thread::Builder::new()
+                    .name("bulk-load".to_owned())
+                    .spawn_scoped(scope, run)
+            };
+            // Without a further thread those that there are do all of it.
+            let others: Vec<_> = (1..threads).map_while(|n| begin(n).ok()).collect();
             let mut result = run();
             for other in others {
                 let failed = |_| Err(Error::internal("a thread of a bulk load has panicked"));
@@ -159,7 +165,7 @@ impl<'a> Filler<'a> {
         if let Some(writer) = writer {
             writer.close()?;
         }
-        let runs = merge.into_runs()?;
+        let runs = merge.into_runs();
         let conflicts = (!conflicts.is_empty).then(|| conflicts.finish());
         Ok((Sorted { place, runs }, conflicts))
     }

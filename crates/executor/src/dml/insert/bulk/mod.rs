@@ -10,23 +10,29 @@
 //!
 //! That is the same as an INSERT of all rows only for a statement that is a transaction of its own, while nobody
 //! else writes the table, and where a row depends on no other one: [`Insert::may_fill`]. The rows count as
-//! committed when the last files are begun. Snapshots from before never see them. One from between that moment and
-//! the end sees none of them as long as the statement runs, and no transaction that has looked lives on over the end.
+//! committed when the last files are begun ([`cluster::fills`]). Snapshots from before never see them. One from between
+//! that moment and the end sees none of them as long as the statement runs, and no transaction that has looked lives on
+//! over the end.
+//!
+//! A file that a transaction could not hold ([`ahead`]) waits for all others that write the table. A shorter one waits a
+//! little, and is then inserted row by row.
 
+mod ahead;
 mod duplicates;
 mod files;
 mod gather;
 
 use std::collections::HashMap;
 
-use cluster::meta::keys;
+use cluster::fills::Fill;
 use cluster::metadata_lock::Filling;
 use cluster::wait::WaitLimit;
-use kv::{Durability, KeyRange, LockMode, LockOptions, LockWait, Timestamp, TxnOptions};
+use kv::{KeyRange, Timestamp};
 use planner::plan::InsertMode;
 use schema::model::Table;
 use types::{Error, Result};
 
+pub(super) use self::ahead::Ahead;
 use self::files::{Filled, Filler};
 use self::gather::{Gatherer, Sorted};
 use super::Insert;
@@ -35,32 +41,8 @@ use crate::context::ExecContext;
 use crate::dml::image::ImageMaker;
 use crate::dml::{duplicate, warn};
 use crate::env::check_interrupted;
-use crate::field_reader::{FieldReader, LoadedFile};
+use crate::field_reader::FieldReader;
 use crate::memory::Memory;
-
-/// What is read of a file ahead at most, to find out how long it is.
-const AHEAD_BYTES: usize = 64 << 20;
-
-/// Whether a file is worth a bulk load into an empty table.
-pub(super) fn is_worth_it(input: &dyn LoadedFile, reader: &mut FieldReader<'_>) -> Result<bool> {
-    match input.bulk_bytes() {
-        // A limit that no file is compared with.
-        bytes if bytes > AHEAD_BYTES => Ok(false),
-        bytes => reader.is_longer_than(bytes),
-    }
-}
-
-/// Whether a file is worth a bulk load where the table has rows: with index entries and what a row takes in memory, it
-/// might be more than a transaction may write. A shorter one is inserted row by row, and other writers need not wait.
-fn is_long(input: &dyn LoadedFile, reader: &mut FieldReader<'_>, ctx: &ExecContext<'_>) -> Result<bool> {
-    let bytes = match input.bulk_bytes() {
-        0 => 0,
-        bytes => (ctx.store.limits().transaction_bytes / 4)
-            .max(bytes)
-            .min(AHEAD_BYTES),
-    };
-    reader.is_longer_than(bytes)
-}
 
 /// A table that nobody else writes.
 pub(super) struct Place {
@@ -71,11 +53,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// `None` if others use the table, or if it has rows and the file is short.
+    /// `None` if the rows are to be inserted one by one: the file is short, and others use the table or it has rows;
+    /// or the table's definition changes.
     pub(super) fn take(
         table: &Table,
-        input: &dyn LoadedFile,
-        reader: &mut FieldReader<'_>,
+        is_locked: bool,
+        (ahead, reader): (&mut Ahead<'_, '_>, &mut FieldReader<'_>),
         ctx: &ExecContext<'_>,
     ) -> Result<Option<Self>> {
         let mut ranges = table.data_ranges();
@@ -83,23 +66,27 @@ impl Place {
             return Ok(None);
         };
         let range = KeyRange::new(range.start, range.end);
-        // Others need not wait for the answer.
-        if !ctx.store.is_blank(&range)? && !is_long(input, reader, ctx)? {
+        if !ahead.is_worth_it(reader)? {
             return Ok(None);
         }
-        let filling = match input.table_is_locked() {
-            true => None,
-            false => match ctx
-                .cluster
-                .metadata_locks()
-                .try_fill(table.id, &alone_limit(ctx))?
-            {
-                None => return Ok(None),
-                filling => filling,
-            },
-        };
+        // Others need not wait for the answer.
         let is_empty = ctx.store.is_blank(&range)?;
-        let is_worth_it = is_empty || is_long(input, reader, ctx)?;
+        if !is_empty && !ahead.is_worth_it_behind_rows(reader, ctx)? {
+            return Ok(None);
+        }
+        let mut filling = None;
+        if !is_locked {
+            let locks = ctx.cluster.metadata_locks();
+            filling = locks.fill(table.id, true, &alone_limit(ctx))?;
+            if filling.is_none() && ahead.is_long(reader, ctx)? {
+                filling = locks.fill(table.id, false, &alone_limit(ctx))?;
+            }
+            if filling.is_none() {
+                return Ok(None);
+            }
+        }
+        let is_empty = ctx.store.is_blank(&range)?;
+        let is_worth_it = is_empty || ahead.is_worth_it_behind_rows(reader, ctx)?;
         Ok(is_worth_it.then_some(Self {
             is_empty,
             range,
@@ -186,7 +173,8 @@ impl Insert<'_> {
         self.rows.finish()?;
         let rows = gatherer.rows();
         let (marks, sorted) = gatherer.finish();
-        let mut filled = Filler::new(self.ctx, place.keys(), None).fill(sorted, self.commit_begin()?)?;
+        let mut fill = self.begin_fill()?;
+        let mut filled = Filler::new(self.ctx, place.keys(), None).fill(sorted, fill.ts())?;
         if !self.plan.ignore {
             filled = self.refuse_duplicate(filled, &marks, warned, memory, maker)?;
         }
@@ -195,11 +183,14 @@ impl Insert<'_> {
             let resolved = duplicates::resolve(conflicts, None, memory, self.ctx.interrupt)?;
             let found = self.errors_of(&resolved.first, &mut filled.sorted, maker)?;
             let filler = Filler::new(self.ctx, place.keys(), Some(&resolved.losers));
-            filled = filler.fill(filled.sorted, self.commit_begin()?)?;
+            drop(fill);
+            fill = self.begin_fill()?;
+            filled = filler.fill(filled.sorted, fill.ts())?;
             left_out = resolved.count;
             self.warn_of(found, left_out, &marks, warned);
         }
-        self.publish(place, filled)?;
+        self.publish(place, filled, &fill)?;
+        drop(fill);
         self.result.records += rows;
         self.result.duplicates += left_out;
         self.result.affected += rows - left_out;
@@ -218,36 +209,29 @@ impl Insert<'_> {
     ) -> Result<Option<Error>> {
         loop {
             check_interrupted(self.ctx)?;
-            let held = memory.used_bytes();
             let mut batch = batches(&mut self.rows);
             let images = self.images(&mut batch.rows.rows, maker, start_ts)?;
             for (row, image) in batch.rows.rows.iter().zip(images) {
                 gatherer.push(image, maker.value(&row.values)?, row.warned)?;
                 self.note_id(row);
             }
-            memory.shrink_to(held);
+            memory.shrink_to(batch.held);
             if batch.is_last || batch.rows.failed.is_some() {
                 return Ok(batch.rows.failed);
             }
         }
     }
 
-    /// Commits that the table is about to be filled, and returns when: the rows count as committed then.
-    fn commit_begin(&self) -> Result<Timestamp> {
-        let options = LockOptions {
-            mode: LockMode::Exclusive,
-            wait: LockWait::Timeout(self.ctx.lock_wait),
-            interrupt: self.ctx.interrupt.clone(),
-        };
-        let key = keys::last_load();
-        let mut txn = self.ctx.store.begin(TxnOptions::default())?;
-        txn.lock_one(&key, &options)?;
-        txn.put(key, self.table.id.to_string().into_bytes())?;
-        Ok(txn.commit(Durability::Sync)?)
+    /// Commits that the table is about to be filled: the rows count as committed then.
+    fn begin_fill(&self) -> Result<Fill<'_>> {
+        let ctx = self.ctx;
+        ctx.cluster
+            .fills()
+            .begin(self.table.id, ctx.lock_wait, ctx.interrupt)
     }
 
     /// Makes the files part of the store.
-    fn publish(&self, place: &Place, filled: Filled) -> Result<()> {
+    fn publish(&self, place: &Place, filled: Filled, fill: &Fill<'_>) -> Result<()> {
         let Some(load) = filled.load else {
             return Err(Error::internal("a bulk load without files"));
         };
@@ -258,6 +242,7 @@ impl Insert<'_> {
             None => None,
         };
         load.finish()?;
+        fill.note_end();
         drop(alone);
         Ok(())
     }
@@ -319,7 +304,7 @@ impl Insert<'_> {
                 missing -= 1;
             }
         }
-        let runs = merge.into_runs()?;
+        let runs = merge.into_runs();
         sorted.push(Sorted { place, runs });
         let error_of = |(row, _): &(u64, u32)| Some((*row, wanted.remove(row)?.1?));
         Ok(refused.iter().filter_map(error_of).collect())
