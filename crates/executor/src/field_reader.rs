@@ -583,7 +583,7 @@ mod tests {
 
     impl FileSource for Pieces<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
-            let count = self.1.min(self.0.len());
+            let count = self.1.min(self.0.len()).min(buffer.len());
             let (now, later) = self.0.split_at(count);
             buffer[..count].copy_from_slice(now);
             self.0 = later;
