@@ -146,7 +146,6 @@ pub(super) fn takes_texts(columns: &[Column]) -> bool {
                 | "time"
                 | "datetime"
                 | "timestamp"
-                | "year"
                 | "char"
                 | "varchar"
                 | "tinytext"
@@ -200,12 +199,30 @@ fn field_length(text: &[u8]) -> Option<usize> {
             escapes_are_known(text.get(1..length - 1)?).then_some(length)
         }
         b'N' => text.starts_with(b"NULL").then_some(4),
-        b'0'..=b'9' | b'-' | b'.' => {
-            let is_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-            text.iter().position(|byte| !is_number(byte))
+        _ => {
+            let length = text
+                .iter()
+                .position(|byte| !matches!(byte, b'0'..=b'9' | b'-' | b'.'))?;
+            is_plain_number(text.get(..length)?).then_some(length)
         }
-        _ => None,
     }
+}
+
+/// Whether a number is written as MySQL writes it: in a column of texts, 007 becomes 7, and .5 becomes 0.5.
+fn is_plain_number(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let (whole, fraction) = match memchr::memchr(b'.', digits).and_then(|at| digits.split_at_checked(at)) {
+        None => (digits, None),
+        Some((whole, fraction)) => (whole, fraction.get(1..)),
+    };
+    let are_digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    // -0 is 0. Decimals have a limit of digits.
+    let is_signed_well = digits.len() == text.len() || digits.iter().any(|byte| matches!(byte, b'1'..=b'9'));
+    text.len() <= 30
+        && is_signed_well
+        && are_digits(whole)
+        && (whole.len() == 1 || whole.first() != Some(&b'0'))
+        && fraction.is_none_or(are_digits)
 }
 
 fn escapes_are_known(mut text: &[u8]) -> bool {
@@ -227,7 +244,7 @@ mod tests {
     fn what_load_data_reads_as_it_is_written() {
         for rows in [
             "(1,'a',NULL)",
-            " (1,'it''s \\\\ \\'(),;\\n'),\n(-1.5e+10,'',NULL), (2,'x',3)\n",
+            " (1,'it''s \\\\ \\'(),;\\n'),\n(-1.50,'',NULL), (2,'x',3)\n",
             "('\\\\%')",
         ] {
             assert!(are_lines(rows.as_bytes()), "{rows}");
@@ -236,6 +253,12 @@ mod tests {
             "(1, 'a')",
             "(_binary 'a')",
             "(0x41)",
+            "(007)",
+            "(-0.0)",
+            "(.5)",
+            "(1.)",
+            "(1-2)",
+            "(1e3)",
             "('a' 'b')",
             "('\\%')",
             "('\\N')",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,6 +14,7 @@ use super::dump_rows::{DumpRows, Head, takes_texts};
 use super::input::{Input, Watched, open, unreadable};
 use super::insert::Parts;
 use super::journal::{Journal, Loaded};
+use super::load_data::Dumped;
 use super::part::{Content, Part, Settings, Sql, Tally};
 use super::records::Format;
 use super::statement::{self, kind};
@@ -48,7 +49,7 @@ pub(super) struct Loader<'a, 's> {
     common: &'a Common,
     pub(super) endpoint: &'a Endpoint,
     pub(super) journal: Journal,
-    pub(super) format: &'a Format,
+    pub(super) format: &'a Arc<Format>,
     crew: &'a Crew<'s>,
     pub(super) tally: &'a Tally,
     pub(super) loaded: HashMap<String, BTreeMap<u64, Loaded>>,
@@ -68,7 +69,7 @@ impl<'a, 's> Loader<'a, 's> {
         common: &'a Common,
         endpoint: &'a Endpoint,
         journal: Journal,
-        format: &'a Format,
+        format: &'a Arc<Format>,
         (crew, tally): (&'a Crew<'s>, &'a Tally),
         loaded: HashMap<String, BTreeMap<u64, Loaded>>,
     ) -> Result<Self> {
@@ -111,25 +112,20 @@ impl<'a, 's> Loader<'a, 's> {
                         done?;
                         break;
                     }
-                    if !self.crew.wait() {
-                        return Err(Error::Thread);
-                    }
-                    let loaded = self.journal.loaded(&mut self.client)?.remove(&input.name);
-                    self.loaded.insert(input.name.clone(), loaded.unwrap_or_default());
+                    self.wait()?;
+                    self.loaded = self.journal.loaded(&mut self.client)?;
                 },
                 Kind::Csv | Kind::Tsv => self.records(input, &|| open().map_err(failed), &show)?,
                 Kind::Parquet => self.parquet(input, &path, &show)?,
             }
-            if !self.crew.wait() {
-                return Err(Error::Thread);
-            }
+            self.wait()?;
         }
         progress.finish();
         Ok(())
     }
 
     /// A file of statements.
-    fn script(&mut self, input: &Input, bytes: impl Read, show: impl Fn()) -> Result<()> {
+    fn script(&mut self, input: &Input, bytes: impl Read, show: &dyn Fn()) -> Result<()> {
         let mut watched = Watched::new(bytes);
         let least = match &input.path {
             Some(_) => whole::least_bytes(&mut self.client)?,
@@ -183,7 +179,7 @@ impl<'a, 's> Loader<'a, 's> {
         &mut self,
         file: &mut ScriptFile,
         script: &mut Script<impl Read>,
-        show: impl Fn(),
+        show: &dyn Fn(),
     ) -> Result<()> {
         let (mut end, mut shown) = (0, 0);
         loop {
@@ -206,7 +202,7 @@ impl<'a, 's> Loader<'a, 's> {
                     file.name, statement.line
                 )));
             }
-            self.statement(file, statement)?;
+            self.statement(file, statement, show)?;
             if end - shown > PART_BYTES as u64 / 4 {
                 shown = end;
                 show();
@@ -214,7 +210,7 @@ impl<'a, 's> Loader<'a, 's> {
         }
     }
 
-    fn statement(&mut self, file: &mut ScriptFile, statement: Statement) -> Result<()> {
+    fn statement(&mut self, file: &mut ScriptFile, statement: Statement, show: &dyn Fn()) -> Result<()> {
         let kind = kind(&statement.text);
         if kind == statement::Kind::NoStatement {
             let start = statement.text.get(..40).unwrap_or(&statement.text);
@@ -252,30 +248,43 @@ impl<'a, 's> Loader<'a, 's> {
             }
             statement::Kind::File => {
                 self.give(file)?;
-                let directory = file.directory.clone();
-                let Some(directory) = directory.filter(|_| statement::is_local_file(&statement.text)) else {
-                    return Err(Error::Input(format!(
-                        "{}, line {}: LOAD DATA reads a file of the server; LOAD DATA LOCAL one beside the dump",
-                        file.name, statement.line
-                    )));
-                };
-                let sql = Sql::new(statement.line, statement.text);
-                let part = Part {
-                    file: Arc::clone(&file.name),
-                    begins_at: statement.offset,
-                    ends_at: statement.end,
-                    checksum: crc32fast::hash(&sql.text),
-                    settings: Arc::clone(&file.settings),
-                    settings_count: file.settings.len(),
-                    content: Content::File(sql, directory),
-                };
-                self.hand_over(part)
+                self.file_beside(file, &statement, show)
             }
             _ => {
                 self.give(file)?;
                 self.definition(file, &statement)
             }
         }
+    }
+
+    /// Loads the file that LOAD DATA LOCAL of a dump reads.
+    fn file_beside(&mut self, file: &ScriptFile, statement: &Statement, show: &dyn Fn()) -> Result<()> {
+        let wrong = |error: Error| located(&file.name, statement.line, error);
+        let charset = self.client.one("SELECT @@character_set_database")?;
+        let charset = charset.as_deref().unwrap_or("utf8mb4");
+        let dumped = Dumped::of(&statement.text, charset).map_err(wrong)?;
+        // No server gets any other file.
+        let name = Path::new(&dumped.file).file_name().unwrap_or_default();
+        let Some(directory) = &file.directory else {
+            return Err(wrong(Error::Input("the dump is in no directory".to_owned())));
+        };
+        let path = directory.join(name);
+        let failed = |error| wrong(unreadable(&path, &error));
+        let input = Input {
+            name: name.to_string_lossy().into_owned(),
+            path: Some(path.clone()),
+            kind: Kind::Csv,
+            database: match &dumped.database {
+                Some(database) => Some(database.clone()),
+                None => self.client.one("SELECT DATABASE()")?,
+            },
+            table: Some(dumped.table.clone()),
+            bytes: std::fs::metadata(&path).map_err(failed)?.len(),
+        };
+        // Rows before it may be those of its table.
+        self.wait()?;
+        let open = || open(Some(&path), &Arc::default()).map_err(failed);
+        self.dumped(&input, dumped, (&file.settings, file.settings.len()), &open, show)
     }
 
     /// A statement that every connection has to run before what is behind it.
@@ -327,9 +336,7 @@ impl<'a, 's> Loader<'a, 's> {
         let mut rows = DumpRows::new(begun, statement.offset, None);
         // What is gathered may be of this table.
         self.give(file)?;
-        if !self.crew.wait() {
-            return Err(Error::Thread);
-        }
+        self.wait()?;
         let place = (file.name.to_string(), statement.offset);
         let is_taken = rows.takes(sql) && !self.only_in_parts.contains(&place);
         let database = match head.database.clone() {
@@ -405,6 +412,14 @@ impl<'a, 's> Loader<'a, 's> {
         }
     }
 
+    /// Waits until all that has been given is loaded.
+    pub(super) fn wait(&self) -> Result<()> {
+        match self.crew.wait() {
+            true => Ok(()),
+            false => Err(Error::Thread),
+        }
+    }
+
     pub(super) fn hand_over(&self, part: Part) -> Result<()> {
         match self.crew.give(part) {
             true => Ok(()),
@@ -414,9 +429,7 @@ impl<'a, 's> Loader<'a, 's> {
 
     /// Runs a definition when all that is before it is loaded.
     fn definition(&mut self, file: &mut ScriptFile, statement: &Statement) -> Result<()> {
-        if !self.crew.wait() {
-            return Err(Error::Thread);
-        }
+        self.wait()?;
         let was_begun = file
             .earlier
             .get(&statement.offset)

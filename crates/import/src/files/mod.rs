@@ -31,6 +31,7 @@ mod writer;
 pub use arguments::Arguments;
 pub(crate) use parquet::civil;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -57,10 +58,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> Result<()> {
     let journal = Journal::open(&mut target, &name(&inputs, &endpoint), common.restart)?;
     let loaded = journal.loaded(&mut target)?;
     let is_resumed = !loaded.is_empty();
-    let format = arguments.lines(load::lines_kind(&inputs))?;
+    let format = Arc::new(arguments.lines(load::lines_kind(&inputs))?);
     let tally = Tally::default();
     let done = std::thread::scope(|scope| {
-        let writer = || Writer::new(journal, &tally, Some(&format));
+        let writer = || Writer::new(journal, &tally);
         let crew = Crew::start(scope, &endpoint, writer, &tally, usize::from(common.threads))?;
         let mut loader = Loader::new(
             arguments,

@@ -1,8 +1,9 @@
 //! Parts of files, which connections load, and the progress of all connections.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+
+use super::records::Format;
 
 /// A statement, and where it is.
 #[derive(Debug)]
@@ -56,11 +57,10 @@ impl Settings {
 #[derive(Debug)]
 pub(super) enum Content {
     Inserts(Vec<Sql>),
-    /// LOAD DATA LOCAL of a file in the directory of the dump.
-    File(Sql, PathBuf),
     /// Records, and the statement that reads them. The first has this number.
     Records {
         load: Arc<str>,
+        format: Arc<Format>,
         first: u64,
         bytes: Vec<u8>,
     },

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use super::input::Input;
 use super::journal::Loaded;
 use super::load::{Loader, PART_BYTES, check_same};
+use super::load_data::Dumped;
 use super::part::{Content, Part, Settings};
 use super::records::{Format, Reader};
 use super::whole::{self, Whole};
@@ -34,35 +35,63 @@ type Source<'r> = Box<dyn FnMut() -> Result<Option<Rows>> + 'r>;
 struct FileOfRows<'i> {
     input: &'i Input,
     table: String,
-    /// LOAD DATA.
+    format: Arc<Format>,
+    /// LOAD DATA of a part.
     load: String,
+    /// That of all rows, if it is another one.
+    whole: Option<String>,
+    /// One part waits for the part before it.
+    is_in_order: bool,
+    /// The statements before it.
+    settings: Arc<Settings>,
+    settings_count: usize,
     earlier: BTreeMap<u64, Loaded>,
+}
+
+type Open<'o> = &'o dyn Fn() -> Result<Box<dyn Read + Send>>;
+
+/// A file of lines from its begin, and the last of the lines that are no rows.
+fn begin<'f>(
+    input: &Input,
+    format: &'f Format,
+    skipped: u64,
+    open: Open<'_>,
+) -> Result<(Vec<u8>, Reader<'f, Box<dyn Read + Send>>)> {
+    let mut reader = Reader::new(open()?, format);
+    let mut last = None;
+    for _ in 0..skipped {
+        last = reader.next(1).map_err(|error| in_file(input, &error))?;
+    }
+    Ok((last.map(|line| line.bytes).unwrap_or_default(), reader))
+}
+
+fn in_file(input: &Input, error: &std::io::Error) -> Error {
+    Error::Input(format!("{}: {error}", input.name))
+}
+
+/// The rows of a file of lines. `reader`: at its first row.
+fn lines<'r>(input: &'r Input, mut reader: Reader<'r, Box<dyn Read + Send>>) -> Source<'r> {
+    Box::new(move || {
+        let records = reader.next(PART_BYTES).map_err(|error| in_file(input, &error))?;
+        Ok(records.map(|records| Rows {
+            begins_at: records.offset,
+            ends_at: records.end(),
+            first: records.number,
+            bytes: records.bytes,
+        }))
+    })
 }
 
 impl Loader<'_, '_> {
     /// A file of lines.
-    pub(super) fn records(
-        &mut self,
-        input: &Input,
-        open: &dyn Fn() -> Result<Box<dyn Read + Send>>,
-        show: &dyn Fn(),
-    ) -> Result<()> {
+    pub(super) fn records(&mut self, input: &Input, open: Open<'_>, show: &dyn Fn()) -> Result<()> {
         let table = self.table_of(input)?;
-        let in_file = |error: std::io::Error| Error::Input(format!("{}: {error}", input.name));
         let skipped = self.arguments.ignore_lines + u64::from(self.arguments.header);
-        let format = self.format;
-        let start = |bytes| -> Result<(Vec<u8>, Reader<'_, _>)> {
-            let mut reader = Reader::new(bytes, format);
-            let mut last = None;
-            for _ in 0..skipped {
-                last = reader.next(1).map_err(in_file)?;
-            }
-            Ok((last.map(|line| line.bytes).unwrap_or_default(), reader))
-        };
-        let (first_line, reader) = start(open()?)?;
+        let format = Arc::clone(self.format);
+        let (first_line, reader) = begin(input, &format, skipped, open)?;
         let mut columns = load_data::listed(self.arguments);
         if self.arguments.header {
-            columns = Some(header(&first_line, format));
+            columns = Some(header(&first_line, &format));
         }
         let mut sets = self.arguments.set.clone();
         if let Some(null) = &self.arguments.null {
@@ -77,28 +106,20 @@ impl Loader<'_, '_> {
         let load = load_data::statement(
             input.database.as_deref(),
             &table,
-            format,
+            &format,
             columns.as_deref(),
             &sets,
         );
         // Standard input can be read once.
         let mut reader = Some(reader);
         let mut rows = || -> Result<Source<'_>> {
-            let mut reader = match reader.take() {
+            let reader = match reader.take() {
                 Some(reader) => reader,
-                None => start(open()?)?.1,
+                None => begin(input, &format, skipped, open)?.1,
             };
-            Ok(Box::new(move || {
-                let records = reader.next(PART_BYTES).map_err(in_file)?;
-                Ok(records.map(|records| Rows {
-                    begins_at: records.offset,
-                    ends_at: records.end(),
-                    first: records.number,
-                    bytes: records.bytes,
-                }))
-            }))
+            Ok(lines(input, reader))
         };
-        let file = self.file_of_rows(input, table, load);
+        let file = self.file_of_rows(input, table, &format, load);
         self.load_rows(&file, &mut rows, show)
     }
 
@@ -110,10 +131,11 @@ impl Loader<'_, '_> {
             self.client.run(&format!("USE {}", quoted(database)))?;
         }
         self.client.run(&found.create_table(&table))?;
+        let format = Arc::new(parquet::format());
         let load = load_data::statement(
             input.database.as_deref(),
             &table,
-            &parquet::format(),
+            &format,
             Some(&found.fields()),
             &found.sets(),
         );
@@ -128,15 +150,52 @@ impl Loader<'_, '_> {
                 }))
             }))
         };
-        let file = self.file_of_rows(input, table, load);
+        let file = self.file_of_rows(input, table, &format, load);
         self.load_rows(&file, &mut rows, show)
     }
 
-    fn file_of_rows<'i>(&mut self, input: &'i Input, table: String, load: String) -> FileOfRows<'i> {
+    /// A file of lines that a dump has beside a statement, which comes behind `settings`.
+    pub(super) fn dumped(
+        &mut self,
+        input: &Input,
+        dumped: Dumped,
+        (settings, settings_count): (&Arc<Settings>, usize),
+        open: Open<'_>,
+        show: &dyn Fn(),
+    ) -> Result<()> {
+        let (format, skipped) = (Arc::new(dumped.format), dumped.skipped);
+        let mut rows = || -> Result<Source<'_>> {
+            let reader = begin(input, &format, skipped, open)?.1;
+            Ok(lines(input, reader))
+        };
+        let file = FileOfRows {
+            whole: Some(dumped.whole),
+            is_in_order: dumped.replaces,
+            settings: Arc::clone(settings),
+            settings_count,
+            ..self.file_of_rows(input, dumped.table, &format, dumped.load)
+        };
+        self.load_rows(&file, &mut rows, show)
+    }
+
+    fn file_of_rows<'i>(
+        &mut self,
+        input: &'i Input,
+        table: String,
+        format: &Arc<Format>,
+        load: String,
+    ) -> FileOfRows<'i> {
+        let settings = Settings::default();
+        settings.add(b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'");
         FileOfRows {
             input,
             table,
+            format: Arc::clone(format),
             load,
+            whole: None,
+            is_in_order: false,
+            settings_count: settings.len(),
+            settings: Arc::new(settings),
             earlier: self.loaded.remove(&input.name).unwrap_or_default(),
         }
     }
@@ -148,11 +207,9 @@ impl Loader<'_, '_> {
         show: &dyn Fn(),
     ) -> Result<()> {
         self.check_local_files()?;
-        let settings = Arc::new(Settings::default());
-        settings.add(b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'");
         if self.is_for_whole(file)? {
             let mut source = rows()?;
-            if self.load_whole(file, &settings, &mut source, show)? {
+            if self.load_whole(file, &mut source, show)? {
                 return Ok(());
             }
         }
@@ -170,14 +227,18 @@ impl Loader<'_, '_> {
                 begins_at: rows.begins_at,
                 ends_at: rows.ends_at,
                 checksum,
-                settings: Arc::clone(&settings),
-                settings_count: 1,
+                settings: Arc::clone(&file.settings),
+                settings_count: file.settings_count,
                 content: Content::Records {
                     load: Arc::clone(&load),
+                    format: Arc::clone(&file.format),
                     first: rows.first,
                     bytes: rows.bytes,
                 },
             })?;
+            if file.is_in_order {
+                self.wait()?;
+            }
             show();
         }
         Ok(())
@@ -207,13 +268,7 @@ impl Loader<'_, '_> {
     }
 
     /// Loads the file by one statement. `false`: the target does not take one of the rows, and has taken none.
-    fn load_whole(
-        &mut self,
-        file: &FileOfRows<'_>,
-        settings: &Settings,
-        rows: &mut Source<'_>,
-        show: &dyn Fn(),
-    ) -> Result<bool> {
+    fn load_whole(&mut self, file: &FileOfRows<'_>, rows: &mut Source<'_>, show: &dyn Fn()) -> Result<bool> {
         let name = &file.input.name;
         let known = file.earlier.get(&whole::BEGIN).copied();
         if let Some(known) = known
@@ -236,7 +291,8 @@ impl Loader<'_, '_> {
         if known.is_none() {
             self.begin_whole(name, whole::BEGIN)?;
         }
-        let statement = Whole::begin(self.endpoint, settings, &file.load)?;
+        let load = file.whole.as_ref().unwrap_or(&file.load);
+        let statement = Whole::begin(self.endpoint, &file.settings, load)?;
         let mut checksum = crc32fast::Hasher::new();
         loop {
             let Some(rows) = rows()? else { break };

@@ -68,12 +68,6 @@ fn first_words(sql: &[u8]) -> (String, String) {
     (words.next().unwrap_or_default(), words.next().unwrap_or_default())
 }
 
-/// The file that LOAD DATA LOCAL INFILE reads.
-pub(super) fn is_local_file(sql: &[u8]) -> bool {
-    let head: Vec<u8> = sql.iter().take(200).map(u8::to_ascii_uppercase).collect();
-    head.windows(5).any(|word| word == b"LOCAL")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,8 @@
 //! One connection that writes parts. Rows that the target does not take are found and set aside; all others
 //! of the part are loaded.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
@@ -38,36 +36,27 @@ const ATTEMPTS: u32 = 10;
 pub(super) struct Writer<'a> {
     journal: Journal,
     tally: &'a Tally,
-    /// How records are separated.
-    format: Option<&'a Format>,
     /// A session has sent these statements of that file.
     settings: Option<(Arc<Settings>, usize)>,
     client: Option<Client>,
-    files: Files,
-}
-
-/// The data for the server if it asks for a file.
-#[derive(Debug, Clone, Default)]
-struct Files {
+    /// The data for the server if it asks for a file.
     records: Arc<Mutex<Vec<u8>>>,
-    directory: Arc<Mutex<Option<PathBuf>>>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(journal: Journal, tally: &'a Tally, format: Option<&'a Format>) -> Self {
+    pub(super) fn new(journal: Journal, tally: &'a Tally) -> Self {
         Self {
             journal,
             tally,
-            format,
             settings: None,
             client: None,
-            files: Files::default(),
+            records: Arc::default(),
         }
     }
 
     pub(super) fn connect(&mut self, target: &Endpoint) -> Result<()> {
         let mut client = target.connect_raw(None)?;
-        client.set_local_files(self.files.handler());
+        client.set_local_files(handler(&self.records));
         prepare(&mut client)?;
         self.client = Some(client);
         Ok(())
@@ -107,10 +96,12 @@ impl<'a> Writer<'a> {
                     self.insert(part, sql, &mut done)?;
                 }
             }
-            Content::File(sql, directory) => self.load_file(part, sql, directory, &mut done)?,
-            Content::Records { load, first, bytes } => {
-                self.records(part, load, *first, bytes, &mut done)?;
-            }
+            Content::Records {
+                load,
+                format,
+                first,
+                bytes,
+            } => self.records(part, (load, format), *first, bytes, &mut done)?,
         }
         let (journal, loaded) = (
             self.journal,
@@ -212,35 +203,18 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// LOAD DATA LOCAL reports what it does not take as warnings.
-    fn load_file(&mut self, part: &Part, sql: &Sql, directory: &Path, done: &mut Outcome) -> Result<()> {
-        self.files.set_directory(directory);
-        let client = self.client()?;
-        client
-            .run_bytes(&sql.text)
-            .map_err(|error| match error.is_lost() {
-                true => error,
-                false => at(part, sql.line_of(0), &error),
-            })?;
-        done.rows += client.affected_rows();
-        for warning in client.warnings()? {
-            if warning.number(1) == u64::from(ER_DUP_ENTRY) {
-                done.rejected += 1;
-            }
-            done.warn(&part.file, sql.line_of(0), &warning);
-        }
-        Ok(())
-    }
-
     fn records(
         &mut self,
         part: &Part,
-        load: &str,
+        (load, format): (&str, &Format),
         first: u64,
         bytes: &[u8],
         done: &mut Outcome,
     ) -> Result<()> {
-        self.files.set_records(bytes);
+        if let Ok(mut records) = self.records.lock() {
+            records.clear();
+            records.extend_from_slice(bytes);
+        }
         let client = self.client()?;
         client.run("SAVEPOINT part")?;
         client.run(load).map_err(
@@ -258,7 +232,6 @@ impl<'a> Writer<'a> {
             return Ok(());
         };
         client.run("ROLLBACK TO SAVEPOINT part")?;
-        let Some(format) = self.format else { return Ok(()) };
         let mut reader = Reader::new(bytes, format);
         let half = reader
             .next(bytes.len() / 2)
@@ -272,14 +245,14 @@ impl<'a> Writer<'a> {
             let one = reader.next(1).map_err(|error| unreadable(part, &error))?;
             let length = one.map_or(0, |one| one.bytes.len());
             let (one, rest) = bytes.split_at(length);
-            self.records(part, load, first, one, done)?;
-            return self.records(part, load, first + 1, rest, done);
+            self.records(part, (load, format), first, one, done)?;
+            return self.records(part, (load, format), first + 1, rest, done);
         }
         if half.1.len() < bytes.len() {
             let (count, front) = half;
             let rest = bytes.get(front.len()..).unwrap_or_default();
-            self.records(part, load, first, &front, done)?;
-            return self.records(part, load, first + count, rest, done);
+            self.records(part, (load, format), first, &front, done)?;
+            return self.records(part, (load, format), first + count, rest, done);
         }
         done.rejected += 1;
         let rejected = Rejected {
@@ -366,37 +339,13 @@ fn unreadable(part: &Part, error: &io::Error) -> Error {
     Error::Input(format!("{}: {error}", part.file))
 }
 
-impl Files {
-    fn set_records(&self, bytes: &[u8]) {
-        if let Ok(mut records) = self.records.lock() {
-            records.clear();
-            records.extend_from_slice(bytes);
-        }
-    }
-
-    fn set_directory(&self, directory: &Path) {
-        if let Ok(mut of_dump) = self.directory.lock() {
-            *of_dump = Some(directory.to_owned());
-        }
-    }
-
-    /// Sends the records of the part, or a file beside the dump. No server gets any other file.
-    fn handler(&self) -> LocalInfileHandler {
-        let files = self.clone();
-        let poisoned = || io::Error::other("a thread panicked");
-        LocalInfileHandler::new(move |name, out| {
-            if name == PART.as_bytes() {
-                let records = files.records.lock().map_err(|_| poisoned())?;
-                return out.write_all(&records);
-            }
-            let name = String::from_utf8_lossy(name);
-            let name = Path::new(name.as_ref())
-                .file_name()
-                .unwrap_or_default()
-                .to_owned();
-            let directory = files.directory.lock().map_err(|_| poisoned())?.clone();
-            let directory = directory.ok_or_else(|| io::Error::other("the dump is in no directory"))?;
-            io::copy(&mut File::open(directory.join(name))?, out).map(drop)
-        })
-    }
+/// Sends the records of the part. No server gets a file.
+fn handler(records: &Arc<Mutex<Vec<u8>>>) -> LocalInfileHandler {
+    let records = Arc::clone(records);
+    LocalInfileHandler::new(move |_, out| {
+        let records = records
+            .lock()
+            .map_err(|_| io::Error::other("a thread panicked"))?;
+        out.write_all(&records)
+    })
 }
