@@ -11,12 +11,16 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::thread;
 
 /// The least that a sorter gathers before it writes a run, if memory is short.
 const RUN_BYTES_MIN: usize = 1 << 20;
 
 /// Pairs that are merged between two looks at whether to go on.
 const PAIRS_PER_CHECK: u64 = 1_024;
+
+/// Pairs between two looks of a background thread at how much it gets of a processor.
+const PAIRS_PER_LOOK: usize = 1_024;
 
 /// The most runs that are merged at a time: each needs a buffer.
 const RUNS_MERGED: usize = 128;
@@ -76,10 +80,12 @@ struct Gathered {
     items: Vec<Item>,
     /// How many bytes all keys begin with in common.
     common: usize,
+    is_sorted: bool,
 }
 
 impl Gathered {
     fn push(&mut self, key: &[u8], value: &[u8], tag: &[u8]) {
+        self.is_sorted = false;
         let at = self.bytes.len();
         match self.items.first() {
             None => self.common = key.len(),
@@ -110,7 +116,15 @@ impl Gathered {
         (self.key(item), value.unwrap_or_default())
     }
 
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.items.clear();
+    }
+
     fn sort(&mut self) {
+        if std::mem::replace(&mut self.is_sorted, true) {
+            return;
+        }
         let mut items = std::mem::take(&mut self.items);
         for item in &mut items {
             item.prefix = prefix_of(self.key(item), self.common);
@@ -131,6 +145,7 @@ impl Gathered {
 
 /// Sorted pairs.
 enum Run {
+    /// Those that no thread has sorted yet are sorted when they are merged.
     Memory {
         gathered: Gathered,
         /// Counts their bytes.
@@ -153,7 +168,7 @@ struct Section {
 }
 
 impl Section {
-    fn from_begin(self) -> Self {
+    fn rewound(self) -> Self {
         Self {
             at: self.begin,
             ..self
@@ -215,6 +230,19 @@ impl RunFile {
         Ok(RunWriter::new(file, self.end))
     }
 
+    fn write_run(&mut self, store: &Store, gathered: &mut Gathered) -> Result<Run> {
+        gathered.sort();
+        let mut writer = self.begin_run(store, gathered.bytes.len())?;
+        for (number, item) in gathered.items.iter().enumerate() {
+            if number % PAIRS_PER_LOOK == 0 {
+                scheduling::background::look();
+            }
+            let (key, value) = gathered.pair(item);
+            writer.push(key, value)?;
+        }
+        self.end_run(writer)
+    }
+
     fn end_run(&mut self, writer: RunWriter) -> Result<Run> {
         let run = writer.finish()?;
         if let Run::File { section, .. } = &run {
@@ -247,6 +275,16 @@ pub struct Sorter {
     memory: Account,
     runs: Vec<Run>,
     file: RunFile,
+    is_beside: bool,
+    /// A thread sorts and writes a run while the next pairs are gathered.
+    writing: Option<thread::JoinHandle<Written>>,
+}
+
+struct Written {
+    run: Result<Run>,
+    /// Empty, to be filled again.
+    gathered: Gathered,
+    file: RunFile,
 }
 
 impl Sorter {
@@ -259,6 +297,17 @@ impl Sorter {
             memory: Account::new(store.budget(), Holder::Transaction, usize::MAX),
             runs: Vec::new(),
             file: RunFile::default(),
+            is_beside: false,
+            writing: None,
+        }
+    }
+
+    /// One whose caller has something else to do: a thread of its own sorts a half of what is in memory while the
+    /// caller fills the other, and what is left at the end is sorted by the thread that merges it.
+    pub fn beside(store: &Store, limit: usize) -> Self {
+        Self {
+            is_beside: true,
+            ..Self::new(store, limit / 2)
         }
     }
 
@@ -281,13 +330,15 @@ impl Sorter {
             self.write_run()?;
         }
         self.gathered.push(key, value, tag);
-        let capacity = self.gathered.capacity();
+        // And as much in the run that is being written.
+        let capacity = self.gathered.capacity() * (1 + usize::from(self.is_beside));
         if capacity > self.memory.used_bytes() && self.memory.resize(capacity, None).is_err() {
             // There is no more memory: continue with what this has.
             if used < RUN_BYTES_MIN {
                 return Err(Error::OutOfMemory);
             }
             self.write_run()?;
+            self.wait_for_run()?;
             self.limit = (used / 2).max(RUN_BYTES_MIN);
             self.gathered = Gathered::default();
             self.memory.resize(0, None).map_err(|_| Error::OutOfMemory)?;
@@ -297,31 +348,62 @@ impl Sorter {
     }
 
     fn write_run(&mut self) -> Result<()> {
-        self.gathered.sort();
-        let mut writer = self.file.begin_run(&self.store, self.gathered.bytes.len())?;
-        for item in &self.gathered.items {
-            let (key, value) = self.gathered.pair(item);
-            writer.push(key, value)?;
+        let empty = self.wait_for_run()?;
+        let mut gathered = std::mem::replace(&mut self.gathered, empty);
+        let (store, mut file) = (self.store.clone(), std::mem::take(&mut self.file));
+        let write = move || {
+            let run = file.write_run(&store, &mut gathered);
+            gathered.clear();
+            Written { run, gathered, file }
+        };
+        if self.is_beside {
+            let write = || {
+                scheduling::background::begin();
+                write()
+            };
+            let thread = thread::Builder::new().name("sort".to_owned()).spawn(write);
+            self.writing = Some(thread.map_err(|error| Error::Io(format!("a thread: {error}")))?);
+        } else {
+            self.gathered = self.take(write())?;
         }
-        self.runs.push(self.file.end_run(writer)?);
-        self.gathered.bytes.clear();
-        self.gathered.items.clear();
         Ok(())
     }
 
+    /// Waits for the run that is being written, and returns its memory.
+    fn wait_for_run(&mut self) -> Result<Gathered> {
+        let Some(writing) = self.writing.take() else {
+            return Ok(Gathered::default());
+        };
+        let failed = |_| Error::Internal("a thread that sorts has failed".into());
+        let written = writing.join().map_err(failed)?;
+        self.take(written)
+    }
+
+    fn take(&mut self, written: Written) -> Result<Gathered> {
+        self.file = written.file;
+        self.runs.push(written.run?);
+        Ok(written.gathered)
+    }
+
     /// All that has been gathered.
-    pub fn finish(mut self) -> Runs {
-        self.gathered.sort();
+    ///
+    /// # Errors
+    /// Those of writing runs.
+    pub fn finish(mut self) -> Result<Runs> {
+        self.wait_for_run()?;
+        if !self.is_beside {
+            self.gathered.sort();
+        }
         if !self.gathered.items.is_empty() {
             self.runs.push(Run::Memory {
                 gathered: self.gathered,
                 _memory: self.memory,
             });
         }
-        Runs {
+        Ok(Runs {
             store: self.store,
             runs: self.runs,
-        }
+        })
     }
 }
 
@@ -432,11 +514,17 @@ enum Cursor {
 impl Cursor {
     fn new(run: Run) -> Self {
         match run {
-            Run::Memory { gathered, _memory } => Self::Memory {
-                gathered,
-                next: 0,
+            Run::Memory {
+                mut gathered,
                 _memory,
-            },
+            } => {
+                gathered.sort();
+                Self::Memory {
+                    gathered,
+                    next: 0,
+                    _memory,
+                }
+            }
             Run::File { section, common } => Self::File {
                 reader: BufReader::with_capacity(READ_BYTES, section),
                 pair: Vec::new(),
@@ -453,7 +541,7 @@ impl Cursor {
                 gathered, _memory, ..
             } => Run::Memory { gathered, _memory },
             Self::File { reader, common, .. } => Run::File {
-                section: reader.into_inner().from_begin(),
+                section: reader.into_inner().rewound(),
                 common,
             },
         }
@@ -624,12 +712,15 @@ mod tests {
     #[test]
     fn pairs_come_in_the_order_of_their_keys() {
         let store = Store::memory();
-        for (pairs, sorters) in [(0, 1), (1, 2), (50, 2), (300_000, 3)] {
+        type New = fn(&Store, usize) -> Sorter;
+        let ways: [New; 2] = [Sorter::new, Sorter::beside];
+        let sizes = [(0, 1), (1, 2), (50, 2), (300_000, 3)];
+        for ((pairs, sorters), new) in sizes.into_iter().flat_map(|size| ways.map(|new| (size, new))) {
             let mut seed = 88_172_645_463_325_252;
             let mut expected = Vec::new();
             let mut all: Option<Runs> = None;
             for _ in 0..sorters {
-                let mut sorter = Sorter::new(&store, 0);
+                let mut sorter = new(&store, 0);
                 for _ in 0..pairs {
                     let number = random(&mut seed) % 100_000;
                     let mut key = format!("table/{number}").into_bytes();
@@ -638,7 +729,7 @@ mod tests {
                     sorter.push(&key, &value).unwrap();
                     expected.push((key, value.to_vec()));
                 }
-                let runs = sorter.finish();
+                let runs = sorter.finish().unwrap();
                 match &mut all {
                     Some(all) => all.append(runs),
                     None => all = Some(runs),
@@ -679,7 +770,7 @@ mod tests {
             }
             sorter.write_run().unwrap();
         }
-        let runs = sorter.finish();
+        let runs = sorter.finish().unwrap();
         assert_eq!(runs.runs.len(), 200);
         let files: std::collections::HashSet<_> = runs
             .runs
@@ -708,19 +799,19 @@ mod tests {
                 sorter.push(&(m * 300 + n).to_be_bytes(), b"").unwrap();
             }
             match &mut runs {
-                Some(runs) => runs.append(sorter.finish()),
-                None => runs = Some(sorter.finish()),
+                Some(runs) => runs.append(sorter.finish().unwrap()),
+                None => runs = Some(sorter.finish().unwrap()),
             }
         }
         let stopped = || Err(Error::Interrupted);
         let again = {
             let mut sorter = Sorter::new(&store, 0);
             (0..3_000_u32).for_each(|n| sorter.push(&n.to_be_bytes(), b"").unwrap());
-            let mut runs = sorter.finish();
+            let mut runs = sorter.finish().unwrap();
             for n in 0..200_u32 {
                 let mut sorter = Sorter::new(&store, 0);
                 sorter.push(&n.to_be_bytes(), b"").unwrap();
-                runs.append(sorter.finish());
+                runs.append(sorter.finish().unwrap());
             }
             runs
         };

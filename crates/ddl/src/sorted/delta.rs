@@ -112,7 +112,7 @@ impl<'a> DeltaPass<'a> {
                     None => sorter.push(&key, &[REMOVED]),
                 }
             })?;
-        let changes = sorter.finish().merge(&|| self.interrupt.check())?;
+        let changes = sorter.finish()?.merge(&|| self.interrupt.check())?;
         if changed <= MANY_CHANGES {
             self.bring(changes, &mut |batch| self.write(batch))?;
         } else {

@@ -119,5 +119,6 @@ pub(super) fn sort_entries(
             return Err(error);
         }
     }
-    Ok(sorters.into_iter().map(Sorter::finish).collect())
+    let runs: kv::Result<Vec<Runs>> = sorters.into_iter().map(Sorter::finish).collect();
+    Ok(runs?)
 }

@@ -20,7 +20,7 @@ pub(super) const EXISTING: u64 = 0;
 /// Rows that share a key with others.
 pub(super) struct Conflicts {
     sorter: Sorter,
-    pub(super) is_empty: bool,
+    is_empty: bool,
 }
 
 impl Conflicts {
@@ -41,8 +41,12 @@ impl Conflicts {
         Ok(self.sorter.push(&key, &[])?)
     }
 
-    pub(super) fn finish(self) -> Runs {
-        self.sorter.finish()
+    /// `None`: there are none.
+    pub(super) fn finish(self) -> Result<Option<Runs>> {
+        Ok(match self.is_empty {
+            true => None,
+            false => Some(self.sorter.finish()?),
+        })
     }
 }
 

@@ -166,8 +166,7 @@ impl<'a> Filler<'a> {
             writer.close()?;
         }
         let runs = merge.into_runs();
-        let conflicts = (!conflicts.is_empty).then(|| conflicts.finish());
-        Ok((Sorted { place, runs }, conflicts))
+        Ok((Sorted { place, runs }, conflicts.finish()?))
     }
 }
 

@@ -108,7 +108,7 @@ impl<'p> Gatherer<'p> {
                 is_unique,
                 is_tagged,
             },
-            sorter: Sorter::new(store, memory),
+            sorter: Sorter::beside(store, memory),
         };
         let mut slots = vec![slot(table_range(table), 0, !maker.hides_handles(), has_unique)];
         let mut slot_of_index = vec![0; table.indexes.len()];
@@ -156,11 +156,14 @@ impl<'p> Gatherer<'p> {
         self.rows
     }
 
-    pub(super) fn finish(self) -> (Marks, Vec<Sorted>) {
-        let sorted = |slot: Slot| Sorted {
-            place: slot.place,
-            runs: slot.sorter.finish(),
+    pub(super) fn finish(self) -> Result<(Marks, Vec<Sorted>)> {
+        let sorted = |slot: Slot| -> Result<Sorted> {
+            Ok(Sorted {
+                place: slot.place,
+                runs: slot.sorter.finish()?,
+            })
         };
-        (self.marks, self.slots.into_iter().map(sorted).collect())
+        let sorted: Result<Vec<Sorted>> = self.slots.into_iter().map(sorted).collect();
+        Ok((self.marks, sorted?))
     }
 }

@@ -1,7 +1,7 @@
 //! LOAD DATA as a bulk load ([`kv::load`]): in bounded memory, whatever the size of the file. For files that are worth
 //! it, into an empty table, and for those that might be too long for a transaction, into any.
 //!
-//! 1. [`gather`]: rows and index entries are made as for any INSERT, and sorted.
+//! 1. [`gather`]: rows and index entries are made as for any INSERT, and other threads sort them.
 //! 2. [`files`]: they are merged and written to files, in the order of their keys. Rows with the same unique key
 //!    lie side by side then. Where the table has rows, its own keys are looked up.
 //! 3. [`duplicates`]: which of them an INSERT in the order of the file would have refused. That is an error, or
@@ -13,6 +13,9 @@
 //! committed when the last files are begun ([`cluster::fills`]). Snapshots from before never see them. One from between
 //! that moment and the end sees none of them as long as the statement runs, and no transaction that has looked lives on
 //! over the end.
+//!
+//! Threads that sort runs and write files leave the processors to others (`scheduling::background`). They use what this
+//! statement's own thread and its client leave free.
 //!
 //! A file that a transaction could not hold ([`ahead`]) waits for all others that write the table. A shorter one waits a
 //! little, and is then inserted row by row.
@@ -163,7 +166,7 @@ impl Insert<'_> {
             // A duplicate in an earlier row comes first.
             if !self.plan.ignore {
                 let filler = Filler::new(self.ctx, place.keys(), None);
-                let (marks, sorted) = gatherer.finish();
+                let (marks, sorted) = gatherer.finish()?;
                 let checked = filler.check(sorted)?;
                 self.refuse_duplicate(checked, &marks, warned, memory, maker)?;
             }
@@ -172,7 +175,7 @@ impl Insert<'_> {
         // The counter of ids passes theirs before they are there, and the commit that follows syncs it.
         self.rows.finish()?;
         let rows = gatherer.rows();
-        let (marks, sorted) = gatherer.finish();
+        let (marks, sorted) = gatherer.finish()?;
         let mut fill = self.begin_fill()?;
         let mut filled = Filler::new(self.ctx, place.keys(), None).fill(sorted, fill.ts())?;
         if !self.plan.ignore {
