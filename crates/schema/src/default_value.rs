@@ -44,6 +44,7 @@ pub fn implicit(ty: &SqlType) -> String {
         TypeKind::DateTime | TypeKind::Timestamp => format!("0000-00-00 00:00:00{}", fraction()),
         TypeKind::Time => format!("00:00:00{}", fraction()),
         TypeKind::Decimal => format!("0{}", fraction()),
+        TypeKind::Float | TypeKind::Double if ty.decimals < SqlType::NOT_FIXED => format!("0{}", fraction()),
         TypeKind::Json => "null".to_owned(),
         TypeKind::Enum(members) => members.enum_text(1).to_owned(),
         TypeKind::Set(_) => String::new(),

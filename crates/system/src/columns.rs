@@ -15,6 +15,9 @@ pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
         Default::Literal(literal) if column.ty.is_binary() => {
             // MySQL shows hexadecimal digits, as far as the first zero byte.
             let bytes = hex_bytes(literal).unwrap_or_else(|| literal.clone().into_bytes());
+            if bytes.is_empty() {
+                return Some(String::new());
+            }
             let shown = bytes.iter().take_while(|b| **b != 0);
             Some(shown.fold("0x".to_owned(), |text, byte| format!("{text}{byte:02X}")))
         }

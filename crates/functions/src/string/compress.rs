@@ -12,6 +12,7 @@ use flate2::write::ZlibEncoder;
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::hash::bytes;
+use crate::bind::arguments::bytes_of;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::registry::{Family, function};
@@ -25,7 +26,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("compress", 1, 1, resolve_compress, compress).nullability(Nullability::Always),
     function("uncompress", 1, 1, resolve_uncompress, uncompress).nullability(Nullability::Always),
     function("uncompressed_length", 1, 1, resolve_length, uncompressed_length)
-        .nullability(Nullability::Always),
+        .nullability(Nullability::AnyArgument),
     function("random_bytes", 1, 1, resolve_random, random_bytes)
         .nullability(Nullability::Always)
         .volatile(),
@@ -40,8 +41,10 @@ const MOST_RANDOM_BYTES: i64 = 1024;
 
 fn resolve_compress(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);
-    let length = binding.total_length(0..1).saturating_mul(6) / 5 + 12;
-    Ok(binding.text_result(length, Collation::Binary))
+    let bytes = bytes_of(binding.total_length(0..1), &binding.ty(0));
+    // What zlib's compressBound() says, the length before it, and a point behind it.
+    let bound = bytes.saturating_add((bytes >> 12) + (bytes >> 14) + (bytes >> 25) + 13);
+    Ok(binding.text_result(bound.saturating_add(5), Collation::Binary))
 }
 
 fn compress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

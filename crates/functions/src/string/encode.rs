@@ -4,7 +4,7 @@ use types::{Charset, Collation, Error, Result, SqlType, Value, base64, errno};
 
 use super::{literal_count, slice, value_of};
 use crate::Expr;
-use crate::bind::arguments::hex_as_number;
+use crate::bind::arguments::{bytes_of, hex_as_number};
 use crate::cast::text::invalid;
 use crate::charset;
 use crate::datum::Datum;
@@ -75,8 +75,8 @@ fn hex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn resolve_unhex(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);
-    let length = binding.total_length(0..1).div_ceil(2);
-    Ok(binding.text_result(length, Collation::Binary))
+    let bytes = bytes_of(binding.total_length(0..1), &binding.ty(0));
+    Ok(binding.text_result(bytes.div_ceil(2), Collation::Binary))
 }
 
 fn unhex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

@@ -3,6 +3,7 @@
 use types::{Result, SqlType, Value};
 
 use super::{byte_length, count_of, length, literal_count, slice, too_large, value_of};
+use crate::Expr;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::registry::{Alias, Family, function};
@@ -46,6 +47,17 @@ fn resolve_substring(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(1);
     binding.integer_if_given(2);
     let mut length = binding.total_length(0..1);
+    if let Some(Expr::Literal { value, .. }) = binding.args.get(1) {
+        length = match value.as_i64() {
+            Some(0) => 0,
+            Some(start @ 1..) => length.saturating_sub(u32::try_from(start - 1).unwrap_or(u32::MAX)),
+            Some(from_end) => {
+                let rest = u32::try_from(from_end.unsigned_abs()).unwrap_or(u32::MAX);
+                if rest > length { 0 } else { rest }
+            }
+            None => length,
+        };
+    }
     if binding.args.len() > 2 {
         length = length.min(literal_count(binding, 2).unwrap_or(u32::MAX));
     }

@@ -240,3 +240,54 @@ fn visit_values<'e>(
     }
     ControlFlow::Continue(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{RocksOptions, open};
+    use kv::{Durability, KeyRange, Reader, TxnOptions};
+    use std::ops::ControlFlow;
+
+    const CACHE_BYTES: u64 = 512 << 10;
+
+    /// What is read once fills the row cache as far as it has room, and displaces nothing.
+    #[test]
+    fn a_scan_that_reads_once_fills_half_of_the_row_cache() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = || RocksOptions {
+            row_cache_bytes: CACHE_BYTES,
+            ..RocksOptions::small()
+        };
+        {
+            let store = open(dir.path(), options()).unwrap();
+            let mut txn = store.begin(TxnOptions::default()).unwrap();
+            for n in 0..5_000_u32 {
+                txn.put(n.to_be_bytes().to_vec(), vec![7; 200]).unwrap();
+            }
+            txn.commit(Durability::Sync).unwrap();
+        }
+        // The writes are in no cache.
+        let store = open(dir.path(), options()).unwrap();
+        let cached = || {
+            let stats = store.stats();
+            let bytes = stats.iter().find(|(name, _)| *name == "row_cache_bytes");
+            bytes.map_or(0, |(_, bytes)| *bytes as u64)
+        };
+        let half = CACHE_BYTES / 2;
+        let snapshot = store.snapshot_now().unwrap();
+        let mut rows = 0;
+        let mut visit = |_: &[u8], _: &[u8]| {
+            rows += 1;
+            ControlFlow::Continue(())
+        };
+        assert!(cached() < half / 2);
+        for _ in 0..3 {
+            snapshot.scan_once(&KeyRange::all(), &mut visit).unwrap();
+        }
+        assert!((half..half + half / 2).contains(&cached()), "{}", cached());
+        for _ in 0..3 {
+            snapshot.scan(&KeyRange::all(), false, &mut visit).unwrap();
+        }
+        assert!(cached() > half + half / 2, "{}", cached());
+        assert_eq!(rows, 6 * 5_000);
+    }
+}

@@ -28,10 +28,8 @@ pub(super) fn bind_create_table_select(
     (binder.env.check_table)(&name.database, &name.name, needs.into())?;
     let bound = binder.query(&select.query, None)?;
     let zero_dates = !binder.env.sql_mode.no_zero_date;
-    let columns = bound.columns.iter();
-    let mut selected: Vec<Column> = columns
-        .map(|c| query_definition::column_of_query(binder, c, zero_dates))
-        .collect();
+    let mut selected: Vec<Column> =
+        query_definition::columns_of_query(binder, &select.query, &bound.columns, zero_dates);
     for (column, source) in selected.iter_mut().zip(&bound.columns) {
         // What no column of a table has said is not said of a primary key.
         if create_table::is_primary(create, &column.name) && !query_definition::is_stored(binder, source) {

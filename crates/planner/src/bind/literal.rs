@@ -338,13 +338,22 @@ fn decimal(digits: &str, negative: bool) -> Result<Expr> {
     let value = Decimal::parse(text).or_else(|| of_first_digits(text));
     let value = value.ok_or_else(too_large)?;
     let value = if negative { value.neg() } else { value };
-    let precision = u32::from(value.digits())
-        .max(u32::from(value.scale) + u32::from(value.scale == 0))
-        .max(1);
+    let precision = u32::from(value.digits()).max(written_digits(text, value.scale));
     Ok(Expr::literal(
         Value::Decimal(value),
         SqlType::decimal(precision, value.scale),
     ))
+}
+
+/// The digits of a number as it is written. Zeros before others count, but of a whole part of zeros alone only one.
+fn written_digits(text: &str, scale: u8) -> u32 {
+    let whole = text.split('.').next().unwrap_or_default();
+    let whole = match whole.trim_start_matches('0') {
+        "" => whole.len().min(1),
+        _ => whole.len(),
+    };
+    let most = usize::from(Decimal::MAX_DIGITS);
+    ((whole + usize::from(scale)).clamp(1, most)) as u32
 }
 
 /// Whether the type makes a hexadecimal literal in the same operation a number.

@@ -2,9 +2,11 @@
 //!
 //! Source: MySQL 8.0.33's answers; manual 13.1.20.4, "CREATE TABLE ... SELECT Statement".
 
+use functions::Expr;
 use schema::default_value::implicit;
 use schema::model::{Column, Default};
-use types::{Collation, SqlType, TypeKind};
+use syntax::ast::{self, Query, QueryBody, SelectItem};
+use types::{Collation, SqlType, TypeKind, Value};
 
 use super::Binder;
 use super::bound_query::QueryColumn;
@@ -13,10 +15,62 @@ use super::bound_query::QueryColumn;
 const VARCHAR_CHARS_MAX: u64 = 512;
 /// Integers of fewer digits are INT.
 const INT_DIGITS: u32 = 10;
+/// Integers of a function are INT up to so many characters, the sign included.
+const INT_CHARS_OF_FUNCTION: u32 = 11;
 
-/// A column of a query, without an id. A column of a table keeps its definition, except AUTO_INCREMENT and
-/// AUTO_RANDOM. `zero_dates`: a date that is never NULL has the default zero.
-pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_dates: bool) -> Column {
+/// What a column is computed by, as far as MySQL makes its type of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// A function or an operator.
+    Function,
+    /// COALESCE, IF, CASE and others that return one of their arguments.
+    Choice,
+    IfNull,
+    /// An aggregate of something that is no column.
+    Aggregate,
+    GroupConcat,
+    Subquery,
+    /// A window function.
+    Window,
+    /// A literal, or a column of a query.
+    Other,
+}
+
+/// The items of a query's select list as written; `None` if they are not one for each of its columns.
+pub(super) fn written_items(query: &Query) -> Option<Vec<&ast::Expr>> {
+    let QueryBody::Select(select) = &query.body else {
+        return None;
+    };
+    let items = select.items.iter().map(|item| match item {
+        SelectItem::Expr { expr, .. } => Some(expr),
+        SelectItem::All | SelectItem::AllOf(_) => None,
+    });
+    items.collect()
+}
+
+/// The columns of a query, without ids: see [`column_of_query`].
+pub(super) fn columns_of_query(
+    binder: &Binder<'_>,
+    query: &Query,
+    columns: &[QueryColumn],
+    zero_dates: bool,
+) -> Vec<Column> {
+    let written = written_items(query);
+    let written = |at: usize| written.as_ref().and_then(|items| items.get(at).copied());
+    let columns = columns.iter().enumerate();
+    columns
+        .map(|(at, column)| column_of_query(binder, column, written(at), zero_dates))
+        .collect()
+}
+
+/// A column of a query. A column of a table keeps its definition, except AUTO_INCREMENT and AUTO_RANDOM. `zero_dates`: a
+/// date that is never NULL has the default zero.
+fn column_of_query(
+    binder: &Binder<'_>,
+    column: &QueryColumn,
+    written: Option<&ast::Expr>,
+    zero_dates: bool,
+) -> Column {
     let result = &column.result;
     if let Some(stored) = stored_column(binder, column) {
         let default = match stored.default {
@@ -39,7 +93,9 @@ pub(super) fn column_of_query(binder: &Binder<'_>, column: &QueryColumn, zero_da
             length: 20,
             ..column.ty
         },
-        _ => stored_type(column.ty),
+        _ => stored_type(column.ty, source_of(&column.expr, written), || {
+            group_concat_max_len(binder)
+        }),
     };
     let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
     let has_default =
@@ -66,49 +122,173 @@ fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
     }
     let table = binder.env.table(&result.database, &result.original_table)?;
     let stored = &table.columns[table.column_offset(&result.original_name)?];
-    (stored.ty == column.ty).then(|| stored.clone())
+    if stored.ty != column.ty {
+        return None;
+    }
+    Some(match table.view {
+        Some(_) => through_view(stored.clone()),
+        None => stored.clone(),
+    })
 }
 
-/// The type of a table's column for the values of an expression.
-fn stored_type(ty: SqlType) -> SqlType {
+/// A column of a view has the default of its type where that of the table has a value.
+fn through_view(column: Column) -> Column {
+    let default = match column.default {
+        Default::Literal(_) | Default::Now if column.nullable => Default::Null,
+        Default::Literal(_) | Default::Now => Default::Literal(implicit(&column.ty)),
+        other => other,
+    };
+    Column {
+        default,
+        on_update_now: false,
+        explicit_collation: false,
+        ..column
+    }
+}
+
+fn group_concat_max_len(binder: &Binder<'_>) -> u64 {
+    match (binder.env.system_variable)(None, "group_concat_max_len") {
+        Ok(Value::UInt(bytes)) => bytes,
+        Ok(Value::Int(bytes)) => u64::try_from(bytes).unwrap_or_default(),
+        _ => u64::MAX,
+    }
+}
+
+fn source_of(expr: &Expr, written: Option<&ast::Expr>) -> Source {
+    match written {
+        Some(ast::Expr::Subquery(_)) => return Source::Subquery,
+        Some(ast::Expr::GroupConcat { .. }) => return Source::GroupConcat,
+        Some(ast::Expr::Over { .. }) => return Source::Window,
+        Some(ast::Expr::Aggregate { args, .. }) => {
+            return match args.as_slice() {
+                // It has the type of the column.
+                [ast::Expr::Column(_)] => Source::Other,
+                _ => Source::Aggregate,
+            };
+        }
+        _ => {}
+    }
+    match expr {
+        Expr::Case { .. } => Source::Choice,
+        Expr::Call { function, .. } => match function.name() {
+            "ifnull" => Source::IfNull,
+            "if" | "coalesce" | "nullif" | "greatest" | "least" | "any_value" => Source::Choice,
+            _ => Source::Function,
+        },
+        Expr::Cast { implicit: false, .. } => Source::Function,
+        Expr::Cast { input, .. } => source_of(input, None),
+        // A minus before a literal.
+        Expr::Literal {
+            value: Value::Int(..0),
+            ..
+        } => Source::Function,
+        _ => Source::Other,
+    }
+}
+
+
+/// The type of a table's column for values of another type.
+fn stored_type(ty: SqlType, source: Source, concat_bytes: impl FnOnce() -> u64) -> SqlType {
     match ty.kind {
         TypeKind::Null => SqlType {
             kind: TypeKind::Char,
             ..SqlType::varchar(0, Collation::Binary)
         },
-        TypeKind::BigInt if ty.length < INT_DIGITS => SqlType {
-            kind: TypeKind::Int,
-            length: if ty.unsigned { 10 } else { 11 },
-            ..ty
-        },
-        TypeKind::BigInt => SqlType { length: 20, ..ty },
+        _ if ty.is_integer() => integer_type(ty, source),
         TypeKind::Double if ty.decimals >= SqlType::NOT_FIXED => SqlType::DOUBLE,
         TypeKind::Float if ty.decimals >= SqlType::NOT_FIXED => SqlType::FLOAT,
-        TypeKind::VarChar if ty.length == 0 => SqlType {
-            kind: TypeKind::Char,
-            decimals: 0,
-            ..ty
-        },
-        TypeKind::VarChar if u64::from(ty.length) > VARCHAR_CHARS_MAX => text_of(ty),
-        _ if ty.is_string() || ty.kind == TypeKind::Json => SqlType {
+        TypeKind::Json => SqlType {
             decimals: 0,
             unsigned: false,
             ..ty
+        },
+        _ if ty.is_string() => SqlType {
+            decimals: 0,
+            unsigned: false,
+            ..text_type(ty, source, concat_bytes)
         },
         _ => ty,
     }
 }
 
-/// TEXT or BLOB if it holds the texts of a type, otherwise the longest: MySQL makes no MEDIUMTEXT.
-fn text_of(ty: SqlType) -> SqlType {
-    let (kind, length) = match ty.max_bytes() {
-        ..=65_535 => (TypeKind::Text, 65_535),
-        _ => (TypeKind::LongText, u32::MAX),
+fn integer_type(ty: SqlType, source: Source) -> SqlType {
+    let is_small = ty.kind != TypeKind::BigInt;
+    let fits = match source {
+        Source::IfNull | Source::Aggregate => false,
+        Source::Function | Source::Choice => ty.length <= INT_CHARS_OF_FUNCTION,
+        _ => ty.length < INT_DIGITS,
     };
+    let keeps = match (ty.kind, source) {
+        (TypeKind::Year, Source::Choice) => true,
+        (_, Source::Function | Source::Choice | Source::Subquery) => false,
+        _ => is_small,
+    };
+    match (keeps, fits) {
+        (true, _) => ty,
+        (false, true) => SqlType {
+            length: if ty.unsigned { 10 } else { 11 },
+            ..integer(TypeKind::Int, ty)
+        },
+        (false, false) => SqlType {
+            length: 20,
+            ..integer(TypeKind::BigInt, ty)
+        },
+    }
+}
+
+fn integer(kind: TypeKind, ty: SqlType) -> SqlType {
     SqlType {
         kind,
-        length,
-        decimals: 0,
-        ..ty
+        unsigned: ty.unsigned || matches!(ty.kind, TypeKind::Year | TypeKind::Bit),
+        ..SqlType::BIGINT
     }
+}
+
+fn text_type(ty: SqlType, source: Source, concat_bytes: impl FnOnce() -> u64) -> SqlType {
+    let is_long = ty.is_blob_or_text();
+    match source {
+        Source::GroupConcat => match concat_bytes() {
+            bytes @ 0..=VARCHAR_CHARS_MAX => SqlType {
+                length: u32::try_from(bytes).unwrap_or(u32::MAX),
+                kind: TypeKind::VarChar,
+                ..ty
+            },
+            bytes => text_of(ty, bytes.saturating_mul(per_char(ty))),
+        },
+        Source::Choice | Source::IfNull if is_long => text_of(ty, u64::MAX),
+        Source::Subquery | Source::Window if is_long => {
+            let (kind, length) = match u64::from(ty.length).saturating_mul(per_char(ty)) {
+                0..=255 => (TypeKind::TinyText, 255),
+                256..=65_535 => (TypeKind::Text, 65_535),
+                65_536..=16_777_215 => (TypeKind::MediumText, 16_777_215),
+                _ => (TypeKind::LongText, u32::MAX),
+            };
+            SqlType { kind, length, ..ty }
+        }
+        Source::Function if is_long => text_of(ty, ty.max_bytes()),
+        _ if is_long => ty,
+        _ if ty.length == 0 => SqlType {
+            kind: TypeKind::Char,
+            ..ty
+        },
+        _ if u64::from(ty.length) > VARCHAR_CHARS_MAX => text_of(ty, ty.max_bytes()),
+        Source::Other | Source::Window => ty,
+        _ => SqlType {
+            kind: TypeKind::VarChar,
+            ..ty
+        },
+    }
+}
+
+fn per_char(ty: SqlType) -> u64 {
+    u64::from(ty.collation.charset().max_bytes_per_char())
+}
+
+/// TEXT or BLOB if it holds so many bytes, otherwise the longest: MySQL makes no MEDIUMTEXT.
+fn text_of(ty: SqlType, bytes: u64) -> SqlType {
+    let (kind, length) = match bytes {
+        0..=65_535 => (TypeKind::Text, 65_535),
+        _ => (TypeKind::LongText, u32::MAX),
+    };
+    SqlType { kind, length, ..ty }
 }

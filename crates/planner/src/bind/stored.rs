@@ -17,6 +17,7 @@ use types::{Charset, Error, Result, SqlMode, errno};
 
 use super::context::Context;
 use super::names::Names;
+use super::relation::Relation;
 use super::partition_error::{not_allowed, not_constant, unknown_partition_column};
 use super::{Binder, multi_valued};
 use crate::env::BindEnv;
@@ -221,6 +222,15 @@ impl Names for TableNames<'_> {
             nullable: column.nullable,
             label: Label::name_only(&column.name),
         })
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        self.column(name)?;
+        // What is stored of it, and entries of indexes, would have to change with the default.
+        Err(Error::not_supported(
+            "DEFAULT(column) in the definition of a table",
+            "write the value of the default",
+        ))
     }
 
     fn values(&self, _: &ColumnName) -> Result<Expr> {

@@ -157,11 +157,8 @@ fn columns_of_view(
     query: &mut Query,
     bound: &BoundQuery,
 ) -> Result<Vec<Column>> {
-    let mut columns: Vec<Column> = bound
-        .columns
-        .iter()
-        .map(|c| query_definition::column_of_query(binder, c, true))
-        .collect();
+    let mut columns: Vec<Column> =
+        query_definition::columns_of_query(binder, query, &bound.columns, true);
     if create.columns.is_empty() {
         make_unique(query, &mut columns);
     }
