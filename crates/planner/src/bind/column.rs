@@ -213,11 +213,7 @@ fn floating(binder: &Binder<'_>, name: &str, ty: &DataType) -> Result<SqlType> {
     exact.zerofill = ty.zerofill;
     match (ty.length, ty.decimals) {
         (Some(digits), Some(decimals)) => {
-            deprecated(
-                binder,
-                "Specifying number of digits for floating point data types is deprecated and will be removed in a \
-                 future release.",
-            );
+            warn_of_digits(binder);
             check_display_width(name, digits)?;
             check_decimals(name, digits, decimals)?;
             exact.length = clamped(digits);
@@ -265,6 +261,14 @@ fn warn_of_float_ids(binder: &Binder<'_>, name: &str, ty: &SqlType) {
             ),
         ));
     }
+}
+
+/// FLOAT(M,D) and DOUBLE(M,D).
+pub(super) fn warn_of_digits(binder: &Binder<'_>) {
+    deprecated(
+        binder,
+        "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.",
+    );
 }
 
 fn deprecated(binder: &Binder<'_>, message: &str) {

@@ -8,10 +8,10 @@ use schema::definition::Ddl;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
-use types::{Error, Result, errno};
+use types::{Error, Result, SqlType, errno};
 
 use super::write::refuse_generated_column;
-use super::{Binder, create_table, query_definition};
+use super::{Binder, column, create_table, query_definition};
 use crate::command::{Command, CreateTableSelect};
 use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
 
@@ -31,6 +31,9 @@ pub(super) fn bind_create_table_select(
     let mut selected: Vec<Column> =
         query_definition::columns_of_query(binder, &select.query, &bound.columns, zero_dates);
     for (column, source) in selected.iter_mut().zip(&bound.columns) {
+        if column.ty.is_float() && column.ty.decimals < SqlType::NOT_FIXED {
+            column::warn_of_digits(binder);
+        }
         // What no column of a table has said is not said of a primary key.
         if create_table::is_primary(create, &column.name) && !query_definition::is_stored(binder, source) {
             column.default = Default::None;

@@ -219,7 +219,7 @@ fn integer_type(ty: SqlType, source: Source) -> SqlType {
         _ => ty.length < INT_DIGITS,
     };
     let keeps = match (ty.kind, source) {
-        (TypeKind::Year, Source::Choice) => true,
+        (TypeKind::Year, Source::Function | Source::Choice) => true,
         (_, Source::Function | Source::Choice | Source::Subquery) => false,
         _ => is_small,
     };
@@ -248,22 +248,16 @@ fn text_type(ty: SqlType, source: Source, concat_bytes: impl FnOnce() -> u64) ->
     let is_long = ty.is_blob_or_text();
     match source {
         Source::GroupConcat => match concat_bytes() {
-            bytes @ 0..=VARCHAR_CHARS_MAX => SqlType {
-                length: u32::try_from(bytes).unwrap_or(u32::MAX),
+            chars @ 0..=VARCHAR_CHARS_MAX => SqlType {
+                length: u32::try_from(chars).unwrap_or(u32::MAX),
                 kind: TypeKind::VarChar,
                 ..ty
             },
-            bytes => text_of(ty, bytes.saturating_mul(per_char(ty))),
+            chars => exact_text(ty, chars.saturating_mul(per_char(ty))),
         },
         Source::Choice | Source::IfNull if is_long => text_of(ty, u64::MAX),
         Source::Subquery | Source::Window if is_long => {
-            let (kind, length) = match u64::from(ty.length).saturating_mul(per_char(ty)) {
-                0..=255 => (TypeKind::TinyText, 255),
-                256..=65_535 => (TypeKind::Text, 65_535),
-                65_536..=16_777_215 => (TypeKind::MediumText, 16_777_215),
-                _ => (TypeKind::LongText, u32::MAX),
-            };
-            SqlType { kind, length, ..ty }
+            exact_text(ty, u64::from(ty.length).saturating_mul(per_char(ty)))
         }
         Source::Function if is_long => text_of(ty, ty.max_bytes()),
         _ if is_long => ty,
@@ -284,7 +278,18 @@ fn per_char(ty: SqlType) -> u64 {
     u64::from(ty.collation.charset().max_bytes_per_char())
 }
 
-/// TEXT or BLOB if it holds so many bytes, otherwise the longest: MySQL makes no MEDIUMTEXT.
+/// The shortest of the TEXT or BLOB types that holds so many bytes.
+fn exact_text(ty: SqlType, bytes: u64) -> SqlType {
+    let (kind, length) = match bytes {
+        0..=255 => (TypeKind::TinyText, 255),
+        256..=65_535 => (TypeKind::Text, 65_535),
+        65_536..=16_777_215 => (TypeKind::MediumText, 16_777_215),
+        _ => (TypeKind::LongText, u32::MAX),
+    };
+    SqlType { kind, length, ..ty }
+}
+
+/// TEXT or BLOB if it holds so many bytes, otherwise the longest: MySQL makes no MEDIUMTEXT of a function.
 fn text_of(ty: SqlType, bytes: u64) -> SqlType {
     let (kind, length) = match bytes {
         0..=65_535 => (TypeKind::Text, 65_535),
