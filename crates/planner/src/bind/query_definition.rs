@@ -186,7 +186,6 @@ fn source_of(expr: &Expr, written: Option<&ast::Expr>) -> Source {
     }
 }
 
-
 /// The type of a table's column for values of another type.
 fn stored_type(ty: SqlType, source: Source, concat_bytes: impl FnOnce() -> u64) -> SqlType {
     match ty.kind {

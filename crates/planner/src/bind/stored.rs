@@ -17,8 +17,8 @@ use types::{Charset, Error, Result, SqlMode, errno};
 
 use super::context::Context;
 use super::names::Names;
-use super::relation::Relation;
 use super::partition_error::{not_allowed, not_constant, unknown_partition_column};
+use super::relation::Relation;
 use super::{Binder, multi_valued};
 use crate::env::BindEnv;
 

@@ -157,8 +157,7 @@ fn columns_of_view(
     query: &mut Query,
     bound: &BoundQuery,
 ) -> Result<Vec<Column>> {
-    let mut columns: Vec<Column> =
-        query_definition::columns_of_query(binder, query, &bound.columns, true);
+    let mut columns: Vec<Column> = query_definition::columns_of_query(binder, query, &bound.columns, true);
     if create.columns.is_empty() {
         make_unique(query, &mut columns);
     }
