@@ -41,7 +41,7 @@ pub fn check(program: &Program, report: &mut Report) {
     if !matches!(program, Program::StemDb { store: None, .. }) {
         return;
     }
-    let server = match start(program.clone()) {
+    let server = match start(program.clone(), 400) {
         Ok(server) => server,
         Err(error) => return report.fail("bulk load: set up", &error),
     };
@@ -64,7 +64,8 @@ pub fn check(program: &Program, report: &mut Report) {
     }
 }
 
-fn start(program: Program) -> Result<Server, String> {
+/// One with so much memory, on which a transaction may write 64 MiB.
+pub(crate) fn start(program: Program, memory_mib: u64) -> Result<Server, String> {
     let mut server = Server::prepare(program, &[])?;
     let file = server.path("bulk.toml");
     let directory = file.parent().ok_or("no directory")?.display().to_string();
@@ -74,7 +75,7 @@ fn start(program: Program) -> Result<Server, String> {
         format!(
             "[variables]\nsecure_file_priv = \"{directory}\"\nstemdb_bulk_load_bytes = 0\n\
              [memory]\nlimit_bytes = {}\n",
-            400 << 20
+            memory_mib << 20
         ),
     )
     .map_err(text)?;

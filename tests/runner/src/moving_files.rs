@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use crate::bulk_load::bulk_loads;
+use crate::bulk_load::{self, bulk_loads};
 use crate::moving::{Servers, expect, same};
 use crate::report::Report;
 use crate::server::Program;
@@ -37,6 +37,10 @@ pub fn check(program: &Program, binary: PathBuf, report: &mut Report) {
             report.check("moving: files that are something else", files.junk());
             if matches!(program, Program::StemDb { store: None, .. }) {
                 report.check("moving: a file that one statement loads", files.whole());
+                report.check(
+                    "moving: files beside the statements of a dump, of any length",
+                    files.beside_statements(program),
+                );
             }
         }
     }
@@ -423,6 +427,88 @@ impl Files {
         target
             .query_drop("SET GLOBAL stemdb_bulk_load_bytes = DEFAULT")
             .map_err(text)
+    }
+
+    /// They are cut into parts where they are no bulk load: a transaction could not hold one of them.
+    fn beside_statements(&self, program: &Program) -> Result<(), String> {
+        let server = bulk_load::start(program.clone(), 768)?;
+        let mut target = server.address.connect_to("bulk").map_err(text)?;
+        target.query_drop("SET GLOBAL local_infile = ON").map_err(text)?;
+        let directory = PathBuf::from(self.path("beside"));
+        fs::create_dir(&directory).map_err(text)?;
+        let write = |name: &str, contents: &[u8]| fs::write(directory.join(name), contents).map_err(text);
+        let long = "x".repeat(16_000);
+        let rows: String = (0..6_000).map(|n| format!("{n},\"{long}\"\n")).collect();
+        write("bulk.big.csv", format!("\"id\",\"v\"\n{rows}").as_bytes())?;
+        write(
+            "bulk.big-schema.sql",
+            b"CREATE TABLE big (id INT PRIMARY KEY, v TEXT);\n",
+        )?;
+        write(
+            "bulk.big.sql",
+            b"LOAD DATA LOCAL INFILE '/elsewhere/bulk.big.csv' INTO TABLE `big` CHARACTER SET utf8mb4 \
+              FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' ESCAPED BY '' LINES TERMINATED BY '\\n' IGNORE 1 LINES \
+              (`id`, @v) SET `v` = CONCAT(@v, '!');\n",
+        )?;
+        write(
+            "bulk.pairs-schema.sql",
+            b"CREATE TABLE pairs (id INT PRIMARY KEY, v CHAR(1));\n",
+        )?;
+        write("bulk.pairs.dat", b"1\ta\n2\tb\n1\tc\n")?;
+        write(
+            "bulk.pairs.sql",
+            b"LOAD DATA LOCAL INFILE 'bulk.pairs.dat' REPLACE INTO TABLE bulk.pairs;\n",
+        )?;
+        let (directory, to) = (
+            directory.display().to_string(),
+            format!("mysql://root@127.0.0.1:{}/bulk", server.address.port),
+        );
+        for (bulk_bytes, loads) in [("18446744073709551615", 0), ("10000000", 1)] {
+            for sql in [
+                "DROP TABLE IF EXISTS big, pairs".to_owned(),
+                format!("SET GLOBAL stemdb_bulk_load_bytes = {bulk_bytes}"),
+            ] {
+                target.query_drop(sql).map_err(text)?;
+            }
+            let before = bulk_loads(&server)?;
+            let (succeeded, printed) =
+                self.run(&["import", "--threads", "2", "--to", &to, &directory], b"")?;
+            expect(succeeded, &printed)?;
+            let sql = "SELECT COUNT(*), SUM(id), SUM(LENGTH(v)) FROM big";
+            let found: Option<(u64, u64, u64)> = target.query_first(sql).map_err(text)?;
+            expect(
+                found == Some((6_000, 17_997_000, 6_000 * 16_001)),
+                &format!("{found:?}"),
+            )?;
+            let found: Vec<(u32, String)> = target.query("SELECT id, v FROM pairs").map_err(text)?;
+            let expected = [(1, "c".to_owned()), (2, "b".to_owned())];
+            expect(found == expected, &format!("{found:?}"))?;
+            expect(
+                bulk_loads(&server)? == before + loads,
+                &format!("{loads} bulk loads"),
+            )?;
+        }
+        // A row that is not taken is set aside as any.
+        target.query_drop("DROP TABLE big, pairs").map_err(text)?;
+        let rejected = self.path("beside-rejected");
+        let parts = [rows.as_str(), "7,\"again\"\n"].concat();
+        write("bulk.big.csv", format!("\"id\",\"v\"\n{parts}").as_bytes())?;
+        let arguments = [
+            "import",
+            "--threads",
+            "2",
+            "--to",
+            &to,
+            "--rejected",
+            &rejected,
+            &directory,
+        ];
+        let (succeeded, printed) = self.run(&arguments, b"")?;
+        expect(!succeeded && printed.contains("1 rows were not taken"), &printed)?;
+        let file = fs::read_to_string(format!("{rejected}.csv")).map_err(text)?;
+        expect(file == "7,\"again\"\n", &file)?;
+        let count: Option<u64> = target.query_first("SELECT COUNT(*) FROM big").map_err(text)?;
+        expect(count == Some(6_000), &format!("{count:?} rows"))
     }
 
     /// The same for the tables of a dump.
