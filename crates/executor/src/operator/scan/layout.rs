@@ -13,7 +13,8 @@ use crate::direct::columns::RowColumns;
 /// Of a scan that takes no locks.
 pub(super) struct ScanLayout {
     pub access: AccessLayout,
-    pub rows: RowsLayout,
+    /// As it was first asked for: a plan that locks its rows, or changes them, always wants their keys.
+    rows: OnceLock<RowsLayout>,
     row_columns: OnceLock<Option<RowColumns>>,
 }
 
@@ -30,14 +31,30 @@ impl ScanLayout {
     pub fn of(scan: &TableScan) -> Result<&Self> {
         scan.execution_cache.get_or_make(|| {
             let access = AccessLayout::new(scan, &scan.access, scan.reads_key())?;
-            let rows = RowsLayout::new(scan, access.covering, false)?;
-            let row_columns = OnceLock::new();
             Ok(Self {
                 access,
-                rows,
-                row_columns,
+                rows: OnceLock::new(),
+                row_columns: OnceLock::new(),
             })
         })
+    }
+
+    /// The layout of rows that are read in this way; `None` if the one that is kept is another.
+    pub fn rows(
+        &self,
+        scan: &TableScan,
+        covering: Option<usize>,
+        with_keys: bool,
+    ) -> Result<Option<&RowsLayout>> {
+        let rows = match self.rows.get() {
+            Some(rows) => rows,
+            None => {
+                let made = RowsLayout::new(scan, covering, with_keys)?;
+                self.rows.get_or_init(|| made)
+            }
+        };
+        let is_it = rows.covering == covering && rows.place.is_some() == (with_keys || scan.reads_key());
+        Ok(is_it.then_some(rows))
     }
 
     /// The columns of the scan, if rows store them as they are shown.

@@ -45,11 +45,10 @@ impl<'p> Rows<'p> {
         with_keys: bool,
         eval: &EvalContext,
     ) -> Result<Self> {
-        let cached = &ScanLayout::of(scan)?.rows;
         let own;
-        let layout = match cached.covering == covering && (!with_keys || cached.place.is_some()) {
-            true => cached,
-            false => {
+        let layout = match ScanLayout::of(scan)?.rows(scan, covering, with_keys)? {
+            Some(kept) => kept,
+            None => {
                 own = RowsLayout::new(scan, covering, with_keys)?;
                 &own
             }
