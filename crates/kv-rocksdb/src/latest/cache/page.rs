@@ -145,12 +145,34 @@ impl Page {
             let is_before = self.spans.is_empty() || key < self.first_key();
             return Err(if is_before { 0 } else { self.spans.len() });
         }
+        let places = self.alike(key);
+        let first = places.start;
+        let alike = self.spans.get(places).unwrap_or_default();
+        let place = alike.binary_search_by(|span| self.key_of(*span).cmp(key));
+        place.map(|at| first + at).map_err(|at| first + at)
+    }
+
+    /// The number of entries before the bound of a range. That is mostly a prefix of keys, and so before all entries with
+    /// its head: of these a search in the middle would wait for several, the first one is read in any case.
+    fn place_of_bound(&self, bound: &[u8]) -> usize {
+        if self.shares(bound) {
+            let places = self.alike(bound);
+            let first = self.spans.get(places.clone()).and_then(<[_]>::first);
+            if first.is_none_or(|first| bound <= self.key_of(*first)) {
+                return places.start;
+            }
+        }
+        self.find(bound).unwrap_or_else(|place| place)
+    }
+
+    /// The places of the entries that have the head of a key with the common prefix: rows of an order, where a key is that
+    /// of the order and a number.
+    #[inline]
+    fn alike(&self, key: &[u8]) -> Range<usize> {
         let head = head_of(key, self.shared);
         let first = self.heads.partition_point(|other| *other < head);
         let same = self.heads[first..].partition_point(|other| *other == head);
-        let alike = self.spans.get(first..first + same).unwrap_or_default();
-        let place = alike.binary_search_by(|span| self.key_of(*span).cmp(key));
-        place.map(|at| first + at).map_err(|at| first + at)
+        first..first + same
     }
 
     /// Makes the common prefix one of `key` too, by shortening it if needed.
@@ -202,7 +224,7 @@ impl Page {
 
     /// The positions of the keys from `start` up to `end`; an empty `end`: no bound.
     pub fn positions(&self, start: &[u8], end: &[u8]) -> Range<usize> {
-        let before = |key: &[u8]| self.find(key).unwrap_or_else(|place| place);
+        let before = |key: &[u8]| self.place_of_bound(key);
         let first = if start.is_empty() { 0 } else { before(start) };
         let last = if end.is_empty() {
             self.spans.len()
@@ -409,8 +431,10 @@ const HEADS_A_LINE: usize = 8;
 const LINE_BYTES: usize = 64;
 /// How many cache lines of an entry are read ahead.
 const ENTRY_LINES: usize = 3;
+/// Of how many entries with one head the keys are.
+const ALIKE_MAX: usize = 8;
 
-/// Reads what a search of each key in its page will read. A search waits for memory four times, each time for
+/// Reads what a search of each key in its page will read. A search waits for memory four times and more, each time for
 /// an address that the last answer has; here each step asks for all pages before the next one needs an
 /// answer.
 pub(super) fn warm(pages: &[Option<Arc<Page>>], keys: &[&[u8]]) {
@@ -423,32 +447,31 @@ pub(super) fn warm(pages: &[Option<Arc<Page>>], keys: &[&[u8]]) {
     };
     std::hint::black_box(known().fold(0, |all, page| all ^ page.spans.len() ^ page.shared));
     std::hint::black_box(known().fold(0, |all, page| all ^ heads(page)));
-    let place = |(page, key): (&Page, &&[u8])| {
-        let head = head_of(key, page.shared);
-        page.heads.partition_point(|other| *other < head)
-    };
-    let places: Vec<usize> = pages
-        .iter()
-        .zip(keys)
-        .map(|(page, key)| page.as_deref().map_or(0, |page| place((page, key))))
-        .collect();
-    let starts: Vec<usize> = pages
-        .iter()
-        .zip(places)
-        .map(|(page, place)| {
-            let span = page.as_deref().and_then(|page| page.spans.get(place));
-            span.map_or(0, |span| span.at as usize)
+    let sought = pages.iter().zip(keys);
+    // The spans of the entries that a search looks at, or of the one behind the place of a key that is not there.
+    let looked_at: Vec<(&Page, &[u8], &[EntrySpan])> = sought
+        .filter_map(|(page, key)| {
+            let (page, alike) = (page.as_deref()?, page.as_deref()?.alike(key));
+            let end = alike.end.clamp(alike.start + 1, alike.start + ALIKE_MAX);
+            Some((page, *key, page.spans.get(alike.start..end)?))
         })
         .collect();
-    let entry = |page: &Page, start: usize| {
-        let lines = (0..ENTRY_LINES).map(|line| page.heap.get(start + line * LINE_BYTES));
-        lines.fold(0, |all, byte| all ^ byte.copied().unwrap_or_default())
-    };
-    let entries = pages
+    let ends = |spans: &[EntrySpan]| spans.first().zip(spans.last()).map_or(0, |(a, b)| a.at ^ b.at);
+    std::hint::black_box(looked_at.iter().fold(0, |all, (_, _, spans)| all ^ ends(spans)));
+    let byte = |page: &Page, at: usize| page.heap.get(at).copied().unwrap_or_default();
+    let entry_keys = looked_at
         .iter()
-        .zip(starts)
-        .filter_map(|(page, start)| Some(entry(page.as_deref()?, start)));
-    std::hint::black_box(entries.fold(0, |all, byte| all ^ byte));
+        .flat_map(|(page, _, spans)| spans.iter().map(|span| byte(page, span.at as usize)));
+    std::hint::black_box(entry_keys.fold(0, |all, byte| all ^ byte));
+    let entry = |(page, key, spans): &(&Page, &[u8], &[EntrySpan])| {
+        let found = match spans {
+            [only] => Some(only),
+            _ => page.spans.get(page.find(key).unwrap_or_else(|place| place)),
+        };
+        let start = found.map_or(0, |span| span.at as usize);
+        (0..ENTRY_LINES).fold(0, |all, line| all ^ byte(page, start + line * LINE_BYTES))
+    };
+    std::hint::black_box(looked_at.iter().map(entry).fold(0, |all, byte| all ^ byte));
 }
 
 #[cfg(test)]
@@ -456,6 +479,7 @@ mod tests {
     use super::*;
     use crate::layout::{TS_BYTES, push_unstamped_version};
     use std::collections::BTreeMap;
+    use std::ops::Bound;
 
     fn stored(ts: Timestamp, value: Option<&[u8]>) -> Vec<u8> {
         let mut out = Vec::new();
@@ -477,6 +501,8 @@ mod tests {
         // The keys have a long common prefix, then a shorter one, then hardly any.
         holds_what_a_map_would(|n| format!("what all of them begin with, and {n}"));
         holds_what_a_map_would(|n| format!("what most of them begin with{}{n}", "\0".repeat(n % 12)));
+        // Some keys differ far behind where they begin to differ from others.
+        holds_what_a_map_would(|n| format!("order {:02}, and its line number {}", n / 7, n % 7));
         holds_what_a_map_would(|n| "what all but a few of them begin with, whatever"[..n % 40].to_owned());
     }
 
@@ -499,6 +525,13 @@ mod tests {
                 behind.and_then(|at| page.entry(at)).map(|e| e.0),
                 next.map(|e| e.0.as_slice())
             );
+            for cut in 0..key.len().min(24) {
+                let bound = &key[..key.len() - cut];
+                let before = (Bound::Unbounded, Bound::Excluded(bound));
+                let entries = map.range::<[u8], _>(before).count();
+                assert_eq!(page.positions(bound, b"").start, entries, "{bound:?}");
+                assert_eq!(page.positions(b"", bound).end, entries, "{bound:?}");
+            }
         }
         assert_eq!(contents(&page), map.clone().into_iter().collect::<Vec<_>>());
         assert!(page.heap.len() < 2 * map.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>() + 200);
