@@ -63,6 +63,18 @@ fn shared_bytes(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
+/// What the head of a lone key begins behind: later keys usually differ from it in its last bytes.
+fn before_head(key: &[u8]) -> usize {
+    key.len().saturating_sub(size_of::<u64>())
+}
+
+fn prefix_of(key: &[u8], shared: usize) -> [u8; PREFIX_BYTES] {
+    let mut prefix = [0; PREFIX_BYTES];
+    let beside = shared.min(PREFIX_BYTES);
+    prefix[..beside].copy_from_slice(&key[..beside]);
+    prefix
+}
+
 /// All entries of `latest` in a range of keys. The page's owner knows the range.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
@@ -177,19 +189,32 @@ impl Page {
 
     /// Makes the common prefix one of `key` too, by shortening it if needed.
     fn share_with(&mut self, key: &[u8]) {
-        if self.spans.is_empty() {
-            // Later keys usually differ from the first one in its last bytes.
-            self.shared = key.len().saturating_sub(size_of::<u64>());
+        let shared = if self.spans.is_empty() {
+            before_head(key)
         } else if self.shares(key) {
             return;
         } else {
-            self.shared = shared_bytes(self.first_key(), key);
-            for (head, span) in self.heads.iter_mut().zip(&self.spans) {
-                *head = head_of(self.heap.get(span.key()).unwrap_or_default(), self.shared);
-            }
+            shared_bytes(self.first_key(), key)
+        };
+        self.share(shared, prefix_of(key, shared));
+    }
+
+    /// Makes the common prefix as long as is of use, once the entries are fewer: the first page of a store has all of its
+    /// keys, and those split off from it have one table's, of which a head behind the shorter prefix says nothing.
+    fn share_more(&mut self) {
+        let last = self.spans.last().map(|last| self.key_of(*last));
+        if let Some(last) = last {
+            let first = self.first_key();
+            let shared = shared_bytes(first, last).min(before_head(first));
+            self.share(shared, prefix_of(first, shared));
         }
-        let beside = self.shared.min(PREFIX_BYTES);
-        self.prefix[..beside].copy_from_slice(&key[..beside]);
+    }
+
+    fn share(&mut self, shared: usize, prefix: [u8; PREFIX_BYTES]) {
+        (self.shared, self.prefix) = (shared, prefix);
+        for (head, span) in self.heads.iter_mut().zip(&self.spans) {
+            *head = head_of(self.heap.get(span.key()).unwrap_or_default(), shared);
+        }
     }
 
     /// The stored version of a key.
@@ -396,6 +421,7 @@ impl Page {
             part.heap
                 .extend_from_slice(self.heap.get(entry).unwrap_or_default());
         }
+        part.share_more();
         part
     }
 
@@ -537,9 +563,27 @@ mod tests {
         assert!(page.heap.len() < 2 * map.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>() + 200);
         let (first, upper) = page.split_off().unwrap();
         assert_eq!(upper.entry(0).unwrap().0, first);
+        for (key, entry) in &map {
+            let half = if *key < first { &page } else { &upper };
+            assert_eq!(half.get(key), Some(entry.as_slice()));
+        }
         assert!(contents(&page).last().unwrap().0 < first);
         page.append(&upper);
         assert_eq!(contents(&page), map.into_iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_part_of_a_page_shares_what_its_own_keys_share() {
+        let mut all = Page::default();
+        all.put(b"anything", &stored(1, Some(b"value")));
+        for n in 0..ENTRIES_MAX {
+            all.put(format!("table {n:016}").as_bytes(), &stored(1, Some(b"value")));
+        }
+        assert_eq!(all.shared, 0);
+        let (_, upper) = all.split_off().unwrap();
+        assert_eq!(upper.shared, "table ".len() + 8);
+        let key = upper.entry(5).unwrap().0;
+        assert_eq!((upper.alike(key), upper.find(key)), (5..6, Ok(5)));
     }
 
     #[test]
