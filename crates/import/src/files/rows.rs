@@ -48,7 +48,9 @@ struct FileOfRows<'i> {
     earlier: BTreeMap<u64, Loaded>,
 }
 
-type Open<'o> = &'o dyn Fn() -> Result<Box<dyn Read + Send>>;
+/// The bytes of a file.
+type Bytes = Box<dyn Read + Send>;
+type Open<'o> = &'o dyn Fn() -> Result<Bytes>;
 
 /// A file of lines from its begin, and the last of the lines that are no rows.
 fn begin<'f>(
@@ -56,7 +58,7 @@ fn begin<'f>(
     format: &'f Format,
     skipped: u64,
     open: Open<'_>,
-) -> Result<(Vec<u8>, Reader<'f, Box<dyn Read + Send>>)> {
+) -> Result<(Vec<u8>, Reader<'f, Bytes>)> {
     let mut reader = Reader::new(open()?, format);
     let mut last = None;
     for _ in 0..skipped {
@@ -70,7 +72,7 @@ fn in_file(input: &Input, error: &std::io::Error) -> Error {
 }
 
 /// The rows of a file of lines. `reader`: at its first row.
-fn lines<'r>(input: &'r Input, mut reader: Reader<'r, Box<dyn Read + Send>>) -> Source<'r> {
+fn lines<'r>(input: &'r Input, mut reader: Reader<'r, Bytes>) -> Source<'r> {
     Box::new(move || {
         let records = reader.next(PART_BYTES).map_err(|error| in_file(input, &error))?;
         Ok(records.map(|records| Rows {
