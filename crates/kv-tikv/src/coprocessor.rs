@@ -42,6 +42,8 @@ pub struct Responses {
     page_rows: Option<u64>,
     in_flight: usize,
     memory_bytes: usize,
+    /// How many of the steps are sent.
+    sent: usize,
     /// The remaining ranges, in key order.
     steps: VecDeque<Step>,
     bypassed: BypassedLocks,
@@ -85,6 +87,7 @@ impl Responses {
             program: Bytes::from(request.program),
             page_rows: request.page_rows,
             in_flight: request.in_flight.max(1),
+            sent: 0,
             memory_bytes: request.memory_bytes,
             bypassed: BypassedLocks::default(),
             response_bytes: RESPONSE_BYTES,
@@ -92,29 +95,23 @@ impl Responses {
         }
     }
 
-    /// Sends requests until as many as allowed are in flight.
+    /// Sends requests until as many as allowed are in flight. The first is always sent: its response is the next
+    /// one.
     fn fill(&mut self, cluster: &Cluster, backoff: &mut Backoff) -> Result<()> {
         let most = (self.memory_bytes / self.response_bytes).clamp(1, self.in_flight);
-        let mut in_flight = self.sent();
         let mut at = 0;
-        while in_flight < most {
+        while self.sent < most || at == 0 {
             match self.steps.get(at) {
                 Some(Step::Sent(_)) => {}
                 Some(Step::Waiting(range, _)) => {
                     let start = range.start.clone();
                     self.send(cluster, at, &start, backoff)?;
-                    in_flight += 1;
                 }
                 None => break,
             }
             at += 1;
         }
         Ok(())
-    }
-
-    fn sent(&self) -> usize {
-        let ahead = self.steps.iter().take(self.in_flight);
-        ahead.filter(|step| matches!(step, Step::Sent(_))).count()
     }
 
     /// Requests the ranges that are in one region, from a position on; the first of them starts at `start`.
@@ -157,6 +154,7 @@ impl Responses {
             lost,
         };
         self.steps.insert(at, Step::Sent(task));
+        self.sent += 1;
         Ok(())
     }
 
@@ -279,6 +277,7 @@ impl CoprocessorResponses for Responses {
             self.fill(cluster, &mut backoff)?;
             match self.steps.pop_front() {
                 Some(Step::Sent(task)) => {
+                    self.sent -= 1;
                     if let Some(response) = self.take(cluster, task, &mut backoff)? {
                         return Ok(Some(response));
                     }
@@ -299,7 +298,7 @@ impl CoprocessorResponses for Responses {
     }
 
     fn in_flight_bytes(&self) -> usize {
-        self.sent().saturating_mul(self.response_bytes)
+        self.sent.saturating_mul(self.response_bytes)
     }
 }
 

@@ -133,6 +133,10 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         "coprocessor: a transaction's own writes",
         own_writes(cluster, &mut both),
     );
+    report.check(
+        "coprocessor: pages larger than the memory for responses",
+        little_memory(cluster, &mut both),
+    );
     agree::check_pushed(&server.address, report);
     if !cluster.is_real() {
         report.check("coprocessor: faults", faults(cluster, &mut both));
@@ -373,6 +377,33 @@ fn split(cluster: &Cluster, conn: &mut Conn) -> Result<(), String> {
         cluster.control("/counters?reset=1")?;
     }
     Ok(())
+}
+
+/// With the least memory, a page of wide rows is so large that only one request may be in flight. When it ends
+/// within its range, requests for later ranges are in flight, and the rest of the range comes first.
+fn little_memory(cluster: &Cluster, both: &mut Both) -> Result<(), String> {
+    let conn = &mut both.on;
+    for statement in [
+        "CREATE TABLE wide (id INT PRIMARY KEY, n INT, pad VARCHAR(2000) CHARACTER SET ascii)",
+        "INSERT INTO wide SELECT id, n, REPEAT(CHAR(97 + id % 26), 1200) FROM t",
+        "SPLIT TABLE wide BY (2000)",
+        "ANALYZE TABLE wide",
+    ] {
+        conn.query_drop(statement)
+            .map_err(|error| format!("{statement}: {error}"))?;
+    }
+    both.run("SET stemdb_route = 'transactional', stemdb_memory_limit = 1048576")?;
+    let before = calls(cluster)?;
+    // The time limit ends a statement that waits forever.
+    let query = "SELECT /*+ MAX_EXECUTION_TIME(60000) */ id, pad FROM wide WHERE n > 95";
+    both.same(query)?;
+    let pushed = before.is_none() || calls(cluster)? > before;
+    both.run("SET stemdb_route = DEFAULT, stemdb_memory_limit = DEFAULT")?;
+    both.run("DROP TABLE IF EXISTS wide")?;
+    match pushed {
+        true => Ok(()),
+        false => Err(format!("not pushed down: {query}")),
+    }
 }
 
 fn calls(cluster: &Cluster) -> Result<Option<u64>, String> {
