@@ -56,10 +56,7 @@ fn processor() -> usize {
     }
 }
 
-#[expect(
-    unsafe_code,
-    reason = "a call without a safe wrapper that works without a vDSO"
-)]
+#[expect(unsafe_code, reason = "a call without a safe wrapper")]
 #[cfg(target_os = "linux")]
 fn current() -> usize {
     // SAFETY: it takes no arguments, and touches no memory of the caller's.
