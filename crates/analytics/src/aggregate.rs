@@ -32,7 +32,8 @@ pub fn takes_positions(keys: &[Expr], calls: &[AggregateCall]) -> bool {
         })
 }
 
-pub fn over(
+/// Groups rows by keys, and aggregates each group.
+pub fn grouped(
     input: Translated,
     keys: &[Expr],
     calls: &[AggregateCall],

@@ -218,7 +218,7 @@ mod tests {
             positions: false,
             whole_groups: false,
         };
-        let joined = join::over(left, ones(), &join, Vec::new(), None, &eval).unwrap();
+        let joined = join::joined(left, ones(), &join, Vec::new(), None, &eval).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ended = runtime.block_on(async {
             let mut rows = execute_stream(joined.plan, Arc::new(TaskContext::default())).unwrap();

@@ -27,7 +27,7 @@ const ONE_TABLE_ROWS: u64 = 200_000;
 /// Joins two sides. The result has positions if the left side has. `spilling`: use a method that spills, with
 /// this many partitions, if there are keys. `filters`: the sets to make of the right side's keys, each with
 /// the number of its key.
-pub fn over(
+pub fn joined(
     left: Translated,
     right: Plan,
     join: &plan::Join,

@@ -42,7 +42,7 @@ fn joined(
         whole_groups: false,
     };
     let eval = Arc::new(EvalContext::default());
-    join::over(left, scan(), &join, Vec::new(), spilling, &eval)
+    join::joined(left, scan(), &join, Vec::new(), spilling, &eval)
         .unwrap()
         .plan
 }

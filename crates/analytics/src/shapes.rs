@@ -118,7 +118,7 @@ fn aggregated(keys: &[Expr], calls: &[(AggregateFunction, Expr, SqlType)]) -> Pl
         positions: false,
         whole_groups: false,
     };
-    aggregate::over(input, keys, &calls, &Arc::new(EvalContext::default())).unwrap()
+    aggregate::grouped(input, keys, &calls, &Arc::new(EvalContext::default())).unwrap()
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl Translator<'_> {
                 let positions = aggregate::takes_positions(keys, aggregates);
                 self.filters.group(input, keys);
                 let input = self.rel(input, positions)?;
-                Ok(unordered(aggregate::over(input, keys, aggregates, self.eval)?))
+                Ok(unordered(aggregate::grouped(input, keys, aggregates, self.eval)?))
             }
             Rel::Distinct { input } => Ok(unordered(self.distinct(input)?)),
             Rel::Join(join) => self.join(join, positions),
@@ -160,7 +160,7 @@ impl Translator<'_> {
         let left = self.rel(&join.left, positions)?;
         let right = self.rel(&join.right, false)?;
         let spilling = spills.then(|| self.spilling.partitions());
-        join::over(left, right.plan, join, filters, spilling, self.eval)
+        join::joined(left, right.plan, join, filters, spilling, self.eval)
     }
 
     fn project(&self, input: Translated, exprs: &[Expr]) -> Result<Translated> {
@@ -192,7 +192,7 @@ impl Translator<'_> {
         let keys = all_columns(input);
         let positions = aggregate::takes_positions(&keys, &[]);
         self.filters.group(input, &keys);
-        aggregate::over(self.rel(input, positions)?, &keys, &[], self.eval)
+        aggregate::grouped(self.rel(input, positions)?, &keys, &[], self.eval)
     }
 
     fn union(&self, all: bool, left: &Rel, right: &Rel, positions: bool) -> Result<Translated> {
@@ -224,7 +224,7 @@ impl Translator<'_> {
             return Ok(both);
         }
         Ok(Translated {
-            plan: aggregate::over(both, &keys, &[], self.eval)?,
+            plan: aggregate::grouped(both, &keys, &[], self.eval)?,
             positions: false,
             whole_groups: false,
         })

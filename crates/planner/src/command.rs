@@ -7,8 +7,8 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::PrivilegeGrant;
 use syntax::ast::{
-    AccountName, Diagnostics, ExplainFormat, ObjectKind, PrepareSource, ServerShow, ShowFilter, SplitPoints,
-    TransactionStatement, UserStatement, VariableScope, XaStatement,
+    AccountName, Diagnostics, ExplainFormat, ObjectKind, PrepareSource, ServerShow, SetClause, ShowFilter,
+    SplitPoints, TransactionStatement, UserStatement, XaStatement,
 };
 use types::Charset;
 
@@ -219,32 +219,8 @@ pub struct TableToLock {
     pub write: bool,
 }
 
-#[derive(Debug, Clone)]
-pub enum SetItem {
-    /// `None` means DEFAULT. Identifiers on the right (`SET x = on`) arrive as string literals.
-    Variable {
-        scope: VariableScope,
-        name: String,
-        value: Option<Expr>,
-    },
-    User {
-        name: String,
-        value: Expr,
-    },
-    Names {
-        charset: Option<String>,
-        collation: Option<String>,
-    },
-    CharacterSet {
-        charset: Option<String>,
-    },
-    /// `SET [SESSION|GLOBAL] TRANSACTION ...`
-    Transaction {
-        scope: VariableScope,
-        isolation: Option<&'static str>,
-        read_only: Option<bool>,
-    },
-}
+/// One assignment of SET, with its expression bound.
+pub type SetItem = SetClause<Expr>;
 
 #[derive(Debug, Clone)]
 pub enum Show {

@@ -17,24 +17,24 @@ use crate::env::Env;
 
 /// Makes the operators of a whole plan.
 pub(crate) fn open<'p>(plan: &'p Rel, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
-    build(plan, &Scope::new(build), env)
+    open_rel(plan, &Scope::new(open_rel), env)
 }
 
 /// Makes the operators of `rel`. Expressions without columns (ranges, LIMIT) are evaluated here, once.
-fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
+fn open_rel<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
     Ok(match rel {
         Rel::OneRow => Box::new(one_row::OneRow::default()),
         Rel::Scan(scan) => scan::open(scan, env.locking_of(scan), scan.reads_key(), env)?,
         Rel::Measured { input, measure } => {
-            Box::new(measured::Measured::new(build(input, scope, env)?, measure))
+            Box::new(measured::Measured::new(open_rel(input, scope, env)?, measure))
         }
         Rel::Pushed { input } => match pushed::open(input, env)? {
             Some(rows) => rows,
-            None => build(input, scope, env)?,
+            None => open_rel(input, scope, env)?,
         },
         Rel::Virtual(scan) => Box::new(virtual_scan::VirtualScan::open(scan)),
         Rel::Filter { input, predicate } => {
-            let input = build(input, scope, env)?;
+            let input = open_rel(input, scope, env)?;
             Box::new(filter::Filter::new(input, predicate, env.eval()))
         }
         Rel::Project { input, exprs } => open_project(input, exprs, scope, env)?,
@@ -47,15 +47,15 @@ fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<B
         Rel::Limit { input, offset, count } => {
             let offset = limit::count_of(offset.as_ref(), env)?.unwrap_or(0);
             let count = limit::count_of(count.as_ref(), env)?;
-            Box::new(limit::Limit::new(build(input, scope, env)?, offset, count))
+            Box::new(limit::Limit::new(open_rel(input, scope, env)?, offset, count))
         }
         Rel::Repeat { input, times } => {
             let types = input.output_types();
-            Box::new(repeat::Repeat::new(build(input, scope, env)?, *times, types))
+            Box::new(repeat::Repeat::new(open_rel(input, scope, env)?, *times, types))
         }
         Rel::Distinct { input } => {
             let types = input.output_types();
-            Box::new(distinct::Distinct::new(build(input, scope, env)?, types)?)
+            Box::new(distinct::Distinct::new(open_rel(input, scope, env)?, types)?)
         }
         Rel::Values { columns, rows } => Box::new(values::Values::new(columns, rows)),
         Rel::JsonTable(scan) => Box::new(json_table::JsonTable::new(scan)),
@@ -68,7 +68,7 @@ fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<B
             left,
             right,
         } => with_room(|| set_operation::open(*operator, *all, (left, right), scope, env))?,
-        Rel::With { id, definition, body } => build(body, &scope.with(*id, definition), env)?,
+        Rel::With { id, definition, body } => open_rel(body, &scope.with(*id, definition), env)?,
         Rel::Recursive {
             seed,
             step,
@@ -95,7 +95,7 @@ fn build<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<B
                 calls,
             };
             let types = input.output_types();
-            Box::new(window::Window::new(build(input, scope, env)?, types, parts)?)
+            Box::new(window::Window::new(open_rel(input, scope, env)?, types, parts)?)
         }
     })
 }
@@ -106,7 +106,7 @@ fn open_project<'p>(
     scope: &Scope<'p>,
     env: &mut Env<'_, '_>,
 ) -> Result<BoxOperator<'p>> {
-    let project = project::Project::new(build(source, scope, env)?, exprs);
+    let project = project::Project::new(open_rel(source, scope, env)?, exprs);
     Ok(match source.scan().and_then(|scan| env.locking_of(scan)) {
         Some(_) => Box::new(project.locking(source)),
         None => Box::new(project),
@@ -126,7 +126,7 @@ fn open_aggregate<'p>(
     {
         return Ok(Box::new(rows));
     }
-    let input = build(input, scope, env)?;
+    let input = open_rel(input, scope, env)?;
     Ok(Box::new(aggregate::Aggregate::new(input, keys, aggregates)?))
 }
 
@@ -141,9 +141,9 @@ fn open_sort<'p>(
     let limit = limit::count_of(limit, env)?;
     Ok(match input {
         Rel::Distinct { input } if sort::covers_all_columns(keys, input) => {
-            let input = build(input, scope, env)?;
+            let input = open_rel(input, scope, env)?;
             Box::new(sort::Sort::new(input, keys, limit)?.distinct())
         }
-        _ => sort::sorted(build(input, scope, env)?, keys, limit)?,
+        _ => sort::sorted(open_rel(input, scope, env)?, keys, limit)?,
     })
 }

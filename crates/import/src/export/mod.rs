@@ -87,31 +87,14 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "--file is for SQL: other formats have a file for each table".to_owned(),
         ));
     }
-    let directory = match arguments.file {
-        true => None,
-        false => Some(prepare(&arguments.to)?),
-    };
+    let directory = (!arguments.file).then(|| prepare(&arguments.to)).transpose()?;
     let mut snapshot = Snapshot::open(&source, &databases, usize::from(arguments.threads))?;
     let inventory = std::mem::take(&mut snapshot.inventory);
     if let Some(directory) = &directory {
         definitions(directory, &inventory, arguments.format)?;
     }
     let planned = plan(&mut snapshot.readers, &inventory)?;
-    let mut receivers = VecDeque::new();
-    let mut jobs = VecDeque::new();
-    for (table, chunk) in planned {
-        let part = match &directory {
-            Some(directory) => {
-                Part::File(directory.join(format!("{}.{}.{:05}", table.database, table.name, chunk.number)))
-            }
-            None => {
-                let (part, receiver) = Part::in_order();
-                receivers.push_back((table.shown(), receiver));
-                part
-            }
-        };
-        jobs.push_back(Job { table, chunk, part });
-    }
+    let (jobs, mut receivers) = jobs(planned, directory.as_deref());
     let export = Export {
         format: arguments.format,
         progress: Progress::new("exporting", jobs.len() as u64),
@@ -121,30 +104,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         rows: AtomicU64::new(0),
         notes: Mutex::new(Vec::new()),
     };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = snapshot
-            .readers
-            .iter_mut()
-            .map(|reader| scope.spawn(|| export.work(reader)))
-            .collect();
-        let written = match arguments.file {
-            true => sql::whole(&arguments.to, &inventory, &mut receivers),
-            false => Ok(()),
-        };
-        if written.is_err() {
-            export.stop.store(true, Ordering::Relaxed);
-        }
-        // No thread waits for chunks that will not be written any more.
-        drop(receivers);
-        let results: Vec<Result<()>> = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or(Err(Error::Thread)))
-            .collect();
-        match written {
-            // A chunk ended before its end: its thread says why.
-            Err(Error::Thread) | Ok(()) => results.into_iter().chain([written]).collect::<Result<()>>(),
-            Err(error) => Err(error),
-        }
+    let (to, described) = (&arguments.to, &inventory);
+    export.run(&mut snapshot.readers, move || match arguments.file {
+        true => sql::whole(to, described, &mut receivers),
+        false => Ok(()),
     })?;
     export.progress.finish();
     if let Some(directory) = &directory {
@@ -167,6 +130,26 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// The jobs of the threads. Without a directory, also where the file of SQL gets the chunks from, in order.
+fn jobs<'i>(planned: Vec<(&'i Table, Chunk)>, directory: Option<&Path>) -> (VecDeque<Job<'i>>, sql::Chunks) {
+    let mut receivers = VecDeque::new();
+    let job = |(table, chunk): (&'i Table, Chunk)| {
+        let part = match directory {
+            Some(directory) => {
+                Part::File(directory.join(format!("{}.{}.{:05}", table.database, table.name, chunk.number)))
+            }
+            None => {
+                let (part, receiver) = Part::in_order();
+                receivers.push_back((table.shown(), receiver));
+                part
+            }
+        };
+        Job { table, chunk, part }
+    };
+    let jobs = planned.into_iter().map(job).collect();
+    (jobs, receivers)
+}
+
 /// The work of all threads.
 struct Export<'i> {
     format: Format,
@@ -184,6 +167,30 @@ impl<'i> Export<'i> {
             return None;
         }
         self.jobs.lock().ok()?.pop_front()
+    }
+
+    /// Runs a thread for each reader, and `write` meanwhile. The first error ends them all.
+    fn run(&self, readers: &mut [Client], write: impl FnOnce() -> Result<()>) -> Result<()> {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = readers
+                .iter_mut()
+                .map(|reader| scope.spawn(|| self.work(reader)))
+                .collect();
+            // At its end `write` drops the receivers, so that no thread waits to hand over a chunk.
+            let written = write();
+            if written.is_err() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            let results: Vec<Result<()>> = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or(Err(Error::Thread)))
+                .collect();
+            match written {
+                // A chunk ended before its end. The thread's error tells the reason.
+                Err(Error::Thread) | Ok(()) => results.into_iter().chain([written]).collect::<Result<()>>(),
+                Err(error) => Err(error),
+            }
+        })
     }
 
     fn work(&self, source: &mut Client) -> Result<()> {

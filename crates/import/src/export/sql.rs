@@ -150,12 +150,11 @@ fn literal(value: &Value, kind: Kind, out: &mut Vec<u8>) {
     }
 }
 
+/// The chunks of an export in their order: the table of each, and where its bytes come from.
+pub(super) type Chunks = VecDeque<(String, Receiver<Vec<u8>>)>;
+
 /// One file: definitions, and the chunks in their order as they come.
-pub(super) fn whole(
-    path: &Path,
-    inventory: &Inventory,
-    chunks: &mut VecDeque<(String, Receiver<Vec<u8>>)>,
-) -> Result<()> {
+pub(super) fn whole(path: &Path, inventory: &Inventory, chunks: &mut Chunks) -> Result<()> {
     let mut output = Output::file(path)?;
     output.write(FIRST_LINE.as_bytes())?;
     output.write(HEADER.as_bytes())?;

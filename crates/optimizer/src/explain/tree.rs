@@ -11,7 +11,7 @@ use functions::window::WindowCall;
 use planner::logical::{CommonTableId, SetOperator};
 use planner::plan::{
     Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, SortKey,
-    TableScan, Target,
+    TableScan, Target, VirtualScan,
 };
 
 use super::access_text::access_text;
@@ -91,27 +91,12 @@ impl Tree {
         match rel {
             Rel::OneRow => (fetched(1), Vec::new()),
             Rel::Values { columns, rows } => (fetched(rows.len()), print::numbered("column", columns.len())),
-            Rel::JsonTable(scan) => {
-                let rows = cost::TABLE_FUNCTION_ROWS;
-                let node = Node::new(
-                    "Materialize table function".to_owned(),
-                    rows * cost::NEXT_ROW,
-                    rows,
-                    Vec::new(),
-                );
-                (node, print::numbered("column", scan.table.types().len()))
-            }
+            Rel::JsonTable(scan) => (
+                table_function(),
+                print::numbered("column", scan.table.types().len()),
+            ),
             Rel::Scan(scan) => self.scan(scan, &[], None),
-            Rel::Virtual(scan) => {
-                let names = scan.table.columns.iter().map(|column| identifier(&column.name));
-                let node = Node::new(
-                    format!("Table scan on {}", scan.table.name),
-                    1_000.0,
-                    100.0,
-                    Vec::new(),
-                );
-                (node, names.collect())
-            }
+            Rel::Virtual(scan) => virtual_scan(scan),
             Rel::Measured { input, measure } => {
                 let (mut node, names) = self.rel(input);
                 node.measure = Some(measure.clone());
@@ -144,26 +129,8 @@ impl Tree {
             } => self.aggregate(input, keys, aggregates),
             Rel::Sort { input, keys, limit } => self.sort(input, keys, limit.as_ref()),
             Rel::Limit { input, offset, count } => self.limit(input, offset.as_ref(), count.as_ref()),
-            Rel::Repeat { input, times } => {
-                let (input, names) = self.rel(input);
-                let rows = input.rows() * f64::from(*times);
-                let names = std::iter::once("<copy>".to_owned()).chain(names).collect();
-                let node = Node::new(
-                    format!("Each row {times} times, for ROLLUP"),
-                    input.cost(),
-                    rows,
-                    vec![input],
-                );
-                (node, names)
-            }
-            Rel::Distinct { input } => {
-                let (input, names) = self.rel(input);
-                let (rows, cost) = (input.rows(), input.cost() + input.rows() * cost::HASH_BUILD);
-                (
-                    temporary("Temporary table with deduplication", cost, rows, vec![input]),
-                    names,
-                )
-            }
+            Rel::Repeat { input, times } => self.repeated(input, *times),
+            Rel::Distinct { input } => self.distinct(input),
             Rel::Join(join) => self.join(join),
             Rel::LookupJoin(join) => self.lookup_join(join),
             Rel::Apply(apply) => self.apply(apply),
@@ -192,16 +159,33 @@ impl Tree {
                 self.common_table(*id, *recursive),
                 print::numbered("column", columns.len()),
             ),
-            Rel::Recursive { seed, step, .. } => {
-                let (seed, names) = self.rel(seed);
-                let step = self.rel(step).0;
-                let repeated = Node::plain("Repeat until convergence", vec![step]);
-                (
-                    Node::plain("Materialize recursive CTE", vec![seed, repeated]),
-                    names,
-                )
-            }
+            Rel::Recursive { seed, step, .. } => self.recursive(seed, step),
         }
+    }
+
+    fn repeated(&mut self, input: &Rel, times: u32) -> Named {
+        let (input, names) = self.rel(input);
+        let rows = input.rows() * f64::from(times);
+        let names = std::iter::once("<copy>".to_owned()).chain(names).collect();
+        let text = format!("Each row {times} times, for ROLLUP");
+        (Node::new(text, input.cost(), rows, vec![input]), names)
+    }
+
+    fn distinct(&mut self, input: &Rel) -> Named {
+        let (input, names) = self.rel(input);
+        let (rows, cost) = (input.rows(), input.cost() + input.rows() * cost::HASH_BUILD);
+        let text = "Temporary table with deduplication";
+        (temporary(text, cost, rows, vec![input]), names)
+    }
+
+    fn recursive(&mut self, seed: &Rel, step: &Rel) -> Named {
+        let (seed, names) = self.rel(seed);
+        let step = self.rel(step).0;
+        let repeated = Node::plain("Repeat until convergence", vec![step]);
+        (
+            Node::plain("Materialize recursive CTE", vec![seed, repeated]),
+            names,
+        )
     }
 
     fn aggregate(&mut self, input: &Rel, keys: &[Expr], aggregates: &[AggregateCall]) -> Named {
@@ -556,4 +540,16 @@ fn nested_loop(kind: JoinKind) -> &'static str {
 /// Rows that the statement itself has.
 fn rows_before(count: usize) -> Node {
     Node::new("Rows fetched before execution", 0.0, count as f64, Vec::new())
+}
+
+fn table_function() -> Node {
+    let rows = cost::TABLE_FUNCTION_ROWS;
+    let text = "Materialize table function".to_owned();
+    Node::new(text, rows * cost::NEXT_ROW, rows, Vec::new())
+}
+
+fn virtual_scan(scan: &VirtualScan) -> Named {
+    let names = scan.table.columns.iter().map(|column| identifier(&column.name));
+    let text = format!("Table scan on {}", scan.table.name);
+    (Node::new(text, 1_000.0, 100.0, Vec::new()), names.collect())
 }

@@ -68,7 +68,7 @@ pub fn build(builder: &Builder<'_>, apply: Apply, want: &Want) -> Result<Built> 
             residual: Vec::new(),
         };
         let rows = input.rows;
-        let mut built = hash_join::build(builder, JoinKind::Mark, input, subquery, parts, rows)?;
+        let mut built = hash_join::joined(builder, JoinKind::Mark, input, subquery, parts, rows)?;
         built.layout.push(*mark);
         return Ok(built);
     }
@@ -134,14 +134,14 @@ fn join_groups(
     }
     let rows = input.rows;
     if let Some(column) = bare_column(&value) {
-        let mut joined = hash_join::build(builder, JoinKind::Left, input, groups, parts, rows)?;
+        let mut joined = hash_join::joined(builder, JoinKind::Left, input, groups, parts, rows)?;
         let named = joined.layout.iter_mut().find(|named| **named == column);
         *named.ok_or_else(|| Error::internal("a group lacks its aggregate"))? = id;
         return Ok(Ok(joined));
     }
     let types = input.rel.output_types();
     let shown = input.layout.clone();
-    let joined = hash_join::build(builder, JoinKind::Left, input, groups, parts, rows)?;
+    let joined = hash_join::joined(builder, JoinKind::Left, input, groups, parts, rows)?;
     let columns = types.iter().enumerate();
     let mut exprs: Vec<Expr> = columns
         .map(|(position, ty)| Expr::column(position, *ty, true))
@@ -158,8 +158,8 @@ fn join_groups(
 }
 
 /// A semi or anti join that runs its right side for each row of the left one, under the conditions of the
-/// join.
-pub fn semi_join(
+/// join. `None` if that is not possible.
+pub fn semi_join_by_rows(
     builder: &Builder<'_>,
     left: &Built,
     right: Logical,
@@ -183,7 +183,13 @@ pub fn semi_join(
     }))
 }
 
-pub fn filter(builder: &Builder<'_>, left: Built, by_rows: SemiByRows, wanted: bool) -> Result<Built> {
+/// The rows of the left side for which the right side has a row (`wanted`), or has none.
+pub fn filtered_by_rows(
+    builder: &Builder<'_>,
+    left: Built,
+    by_rows: SemiByRows,
+    wanted: bool,
+) -> Result<Built> {
     let mark = Expr::column(left.layout.len(), SqlType::BIGINT, false);
     let predicate = if wanted {
         mark

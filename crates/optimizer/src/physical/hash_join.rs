@@ -10,8 +10,8 @@ use super::join_keys::Split;
 use crate::cost;
 use crate::expr::{all, positioned};
 
-/// A join by keys, or of all pairs if there are none.
-pub fn build(
+/// Joins two sides by keys, or all pairs if there are none.
+pub fn joined(
     builder: &Builder<'_>,
     kind: JoinKind,
     left: Built,

@@ -64,7 +64,7 @@ fn in_order(builder: &Builder<'_>, join: logical::Join, want: &Want) -> Result<B
     of_right.0.retain(|id| right_ids.contains(id));
     let by_rows = match kind {
         JoinKind::Semi | JoinKind::Anti if table_of(&join.right).is_none() => {
-            apply::semi_join(builder, &left, (*join.right).clone(), &conditions, &left_ids)?
+            apply::semi_join_by_rows(builder, &left, (*join.right).clone(), &conditions, &left_ids)?
         }
         _ => None,
     };
@@ -86,9 +86,9 @@ fn in_order(builder: &Builder<'_>, join: logical::Join, want: &Want) -> Result<B
     if let Some(by_rows) = by_rows
         && by_rows.cost < cost_of_reading(&left, &right, &parts)
     {
-        return apply::filter(builder, left, by_rows, kind == JoinKind::Semi);
+        return apply::filtered_by_rows(builder, left, by_rows, kind == JoinKind::Semi);
     }
-    hash_join::build(builder, kind, left, right, parts, rows)
+    hash_join::joined(builder, kind, left, right, parts, rows)
 }
 
 /// About how many rows a join makes, of which `matches` would be pairs.

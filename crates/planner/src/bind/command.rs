@@ -326,9 +326,7 @@ fn set_item(binder: &Binder<'_>, clause: &SetClause, subqueries: &Subqueries) ->
             charset: charset.clone(),
             collation: collation.clone(),
         },
-        SetClause::CharacterSet(charset) => SetItem::CharacterSet {
-            charset: charset.clone(),
-        },
+        SetClause::CharacterSet(charset) => SetItem::CharacterSet(charset.clone()),
         SetClause::Transaction {
             scope,
             isolation,

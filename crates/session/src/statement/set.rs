@@ -139,7 +139,7 @@ fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Resu
         SetItem::Names { charset, collation } => {
             client_charset::set_names(session, charset.as_deref(), collation.as_deref())
         }
-        SetItem::CharacterSet { charset } => {
+        SetItem::CharacterSet(charset) => {
             let charset = client_charset::charset_or_default(session, charset.as_deref())?;
             session.put_tracked("character_set_client", charset.name());
             session.put_tracked("character_set_results", charset.name());

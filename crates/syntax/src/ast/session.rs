@@ -102,18 +102,18 @@ pub enum VariableScope {
     NextTransaction,
 }
 
-/// One assignment of SET.
+/// One assignment of SET. `E` is an expression: as written, or bound.
 #[derive(Debug, Clone)]
-pub enum SetClause {
+pub enum SetClause<E = Expr> {
     /// `None`: DEFAULT. Identifiers (`ON`, `utf8mb4`) are string literals here.
     Variable {
         scope: VariableScope,
         name: String,
-        value: Option<Expr>,
+        value: Option<E>,
     },
     User {
         name: String,
-        value: Expr,
+        value: E,
     },
     /// `None` means DEFAULT.
     Names {
