@@ -25,25 +25,31 @@ use crate::{Expr, registry};
 /// Fails with 1582 for a wrong number of arguments, with 1305 for an unknown name, and with 1267 if
 /// collations cannot be mixed.
 pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
+    call_as_written(name, name, args, env)
+}
+
+/// [`call()`] of a function that a statement names. Errors show its name as `written`.
+pub fn call_as_written(name: &str, written: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     if let Some(positive) = name.strip_prefix("not ")
         && matches!(positive, "between" | "in" | "like" | "regexp" | "rlike")
     {
         return call("not", vec![call(positive, args, env)?], env);
     }
     let Some(function) = registry::find(name) else {
-        return Err(unknown_function(name, env));
+        return Err(unknown_function(written, env));
     };
     let def = function.0;
     if args.len() < def.min_args || args.len() > def.max_args {
         return Err(Error::new(
             errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
-            format!("Incorrect parameter count in the call to native function '{name}'"),
+            format!("Incorrect parameter count in the call to native function '{written}'"),
         ));
     }
     let args: Vec<Expr> = args.into_iter().map(read_members).collect();
     refuse_in_json(def.name, &args)?;
     let mut binding = Binding {
         name: def.name,
+        written,
         args,
         env,
     };
@@ -71,6 +77,7 @@ const SPATIAL: [&str; 8] = [
     "geomcollection",
 ];
 
+/// Error 1305, or 1046 without a default database; 1235 for a spatial function.
 fn unknown_function(name: &str, env: &TypeEnv) -> Error {
     let lower = name.to_lowercase();
     if SPATIAL.contains(&lower.as_str()) || SPATIAL_PREFIXES.iter().any(|begin| lower.starts_with(begin)) {

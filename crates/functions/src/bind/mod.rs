@@ -26,7 +26,7 @@ use crate::{Expr, cast as conversion};
 use compare::ComparisonKind;
 
 pub use arguments::{literal_type, output_text};
-pub use call::call;
+pub use call::{call, call_as_written};
 pub use collation::strength_of;
 pub use common::common_type;
 pub use compare::row_list_pair;

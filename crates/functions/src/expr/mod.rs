@@ -304,6 +304,8 @@ impl PartialEq for Function {
 /// The arguments of a call while it is being bound.
 pub(crate) struct Binding<'a> {
     pub name: &'static str,
+    /// The name as the statement has it.
+    pub written: &'a str,
     pub args: Vec<Expr>,
     pub env: &'a TypeEnv,
 }

@@ -65,7 +65,7 @@ fn wrong_count(name: &str) -> Error {
 
 fn resolve_object(binding: &mut Binding<'_>) -> Result<SqlType> {
     if !binding.args.len().is_multiple_of(2) {
-        return Err(wrong_count(binding.name));
+        return Err(wrong_count(binding.written));
     }
     for i in (0..binding.args.len()).step_by(2) {
         binding.text(i);
@@ -76,7 +76,7 @@ fn resolve_object(binding: &mut Binding<'_>) -> Result<SqlType> {
 /// A document, then pairs of a path and a value.
 fn resolve_pairs(binding: &mut Binding<'_>) -> Result<SqlType> {
     if binding.args.len().is_multiple_of(2) {
-        return Err(wrong_count(binding.name));
+        return Err(wrong_count(binding.written));
     }
     Ok(SqlType::JSON)
 }

@@ -23,19 +23,12 @@ pub(super) fn check_not_defined(binder: &Binder<'_>, table: &Table) -> Result<()
     let is_defined = |name: &TableName| name.database == table.database && name.name == table.name;
     match binder.defined.as_ref().filter(|name| is_defined(name)) {
         None => Ok(()),
-        Some(name) => Err(no_such_table(name)),
+        Some(name) => {
+            binder.reads_defined.set(true);
+            Err(Error::new(
+                errno::ER_NO_SUCH_TABLE,
+                format!("Table '{}.{}' doesn't exist", name.database, name.name),
+            ))
+        }
     }
-}
-
-/// Whether an error is that of [`check_not_defined`].
-pub(super) fn is_of_defined(binder: &Binder<'_>, error: &Error) -> bool {
-    let message = binder.defined.as_ref().map(|name| no_such_table(name).message);
-    message.is_some_and(|message| message == error.message)
-}
-
-fn no_such_table(name: &TableName) -> Error {
-    Error::new(
-        errno::ER_NO_SUCH_TABLE,
-        format!("Table '{}.{}' doesn't exist", name.database, name.name),
-    )
 }

@@ -118,8 +118,8 @@ impl Binder<'_> {
     }
 
     fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
-        if self.in_definition {
-            return Err(self.denied_in_definition());
+        if let Some(refused) = self.in_definition {
+            return Err(refused(None));
         }
         defined_view::check_in_view(self)?;
         parameter::bind_parameter(self, index, hint)
@@ -176,8 +176,8 @@ impl Binder<'_> {
 
     /// An expression that is a subquery, or that compares with one.
     fn subquery(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
-        if self.in_definition {
-            return Err(self.denied_in_definition());
+        if let Some(refused) = self.in_definition {
+            return Err(refused(None));
         }
         match expr {
             ast::Expr::Subquery(query) => match value_of_subquery(query) {
@@ -205,12 +205,6 @@ impl Binder<'_> {
             } => subquery::quantified(self, *op, operand, *quantifier, query, context),
             _ => Err(Error::internal("an expression without a subquery")),
         }
-    }
-
-    /// The error for what the definition of a default, a generated column or a check may not contain. It has no
-    /// name, so that the caller words it as MySQL does.
-    fn denied_in_definition(&self) -> Error {
-        (self.env.denied)("")
     }
 
     /// A condition over operands that are compared with each other, such as BETWEEN.
@@ -492,8 +486,15 @@ impl Binder<'_> {
             ));
         }
         let args = self.arguments(&lower, args, context)?;
-        self.call(&lower, args)
-            .map_err(|error| respelled(error, &lower, name))
+        match (
+            self.in_definition,
+            bind::call_as_written(&lower, name, args, &self.types),
+        ) {
+            (Some(refused), Err(error)) if error.code == errno::ER_SP_DOES_NOT_EXIST => {
+                Err(refused(Some(&format!("`{name}`"))))
+            }
+            (_, bound) => bound,
+        }
     }
 
     /// ANY_VALUE(x): the first row's, in a query with groups.
@@ -669,18 +670,4 @@ fn truth_test(test: TruthTest, negated: bool) -> &'static str {
         (TruthTest::Unknown, false) => "is unknown",
         (TruthTest::Unknown, true) => "is not unknown",
     }
-}
-
-/// Messages name functions as the statement does.
-fn respelled(mut error: Error, lower: &str, written: &str) -> Error {
-    if matches!(
-        error.code,
-        errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT | errno::ER_SP_DOES_NOT_EXIST
-    ) {
-        error.message = error
-            .message
-            .replace(&format!("'{lower}'"), &format!("'{written}'"))
-            .replace(&format!(".{lower} "), &format!(".{written} "));
-    }
-    error
 }

@@ -101,7 +101,7 @@ fn introduced(binder: &Binder<'_>, introducer: &Introducer, bytes: &[u8], quoted
         return Ok(binary(bytes));
     }
     // A definition stores what the text means.
-    if binder.in_definition
+    if binder.in_definition.is_some()
         && quoted
         && let Ok(text) = std::str::from_utf8(bytes)
     {

@@ -173,8 +173,9 @@ pub(crate) struct Binder<'a> {
     cacheable: Cell<bool>,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
-    /// An expression of a definition is being bound, which may have no subqueries.
-    pub in_definition: bool,
+    /// Set while an expression of a definition is bound: the error for a part that it may not have, with the name
+    /// of the function if the part is a call.
+    pub in_definition: Option<&'a dyn Fn(Option<&str>) -> Error>,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
     /// The tables that the statement writes to.
@@ -201,6 +202,8 @@ pub(crate) struct Binder<'a> {
     resolution: Option<resolution::Resolution>,
     /// The view that is being defined.
     defined: Option<TableName>,
+    /// Its query reads the view itself.
+    reads_defined: Cell<bool>,
     /// INSERT, UPDATE or DELETE, for error messages.
     verb: Cell<&'static str>,
 }
@@ -212,7 +215,7 @@ impl<'a> Binder<'a> {
             types: env.type_env(),
             cacheable: Cell::new(true),
             assigns: false,
-            in_definition: false,
+            in_definition: None,
             accesses: Accesses::default(),
             written: RefCell::default(),
             read_by_subqueries: RefCell::default(),
@@ -227,6 +230,7 @@ impl<'a> Binder<'a> {
             views: Vec::new(),
             resolution: None,
             defined: None,
+            reads_defined: Cell::new(false),
             verb: Cell::new(""),
         }
     }

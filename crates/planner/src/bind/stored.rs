@@ -133,8 +133,9 @@ pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_
         denied: &|_| names.calls_refused(None),
         warnings: &warnings,
     };
+    let refused = |function: Option<&str>| names.calls_refused(function);
     let mut binder = Binder::new(&env);
-    binder.in_definition = true;
+    binder.in_definition = Some(&refused);
     let context = Context::of(&names);
     let bound = match (multi_valued::parts_of(&parsed), names.index()) {
         (Some((document, element)), Some(index)) => binder
@@ -142,7 +143,7 @@ pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_
             .and_then(|document| multi_valued::array(&binder, document, element, index)),
         _ => binder.scalar(&parsed, &context),
     };
-    let bound = bound.map_err(|error| names.explained(error))?;
+    let bound = bound?;
     names.check_calls(&bound)?;
     Ok(bound)
 }
@@ -414,18 +415,6 @@ impl TableNames<'_> {
         match function {
             Some(function) => Error::new(named, format!("{text}: {function}.")),
             None => Error::new(unnamed, format!("{text}.")),
-        }
-    }
-
-    /// An error of binding, as MySQL reports it for a stored expression.
-    fn explained(&self, error: Error) -> Error {
-        match error.code {
-            errno::ER_SP_DOES_NOT_EXIST => {
-                let name = error.message.rsplit_once('.').map_or("", |(_, rest)| rest);
-                let name = name.split(' ').next().unwrap_or_default();
-                self.calls_refused(Some(&format!("`{name}`")))
-            }
-            _ => error,
         }
     }
 

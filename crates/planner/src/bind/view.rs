@@ -14,7 +14,7 @@ use types::{Error, Result, SqlMode, errno};
 use super::block::Block;
 use super::from_place::{From, FromPlace};
 use super::relation::{Relation, RelationColumn, ViewRelation, WrittenView};
-use super::{Binder, defined_view, hints, read_and_written, written_view};
+use super::{Binder, hints, read_and_written, written_view};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_RECURSIVE};
 use crate::object_access::{Accesses, LockMode, ThroughView};
@@ -124,7 +124,8 @@ pub(super) fn in_view<T>(
     let bound = body(&inner);
     take_from(binder, &inner);
     bound.map_err(|error| match error.code {
-        _ if defined_view::is_of_defined(binder, &error) => error,
+        // A view does not become invalid because the view that is being defined reads itself through it.
+        _ if binder.reads_defined.get() => error,
         errno::ER_NO_SUCH_TABLE
         | errno::ER_UNKNOWN_TABLE
         | errno::ER_BAD_DB_ERROR
@@ -136,6 +137,7 @@ pub(super) fn in_view<T>(
 
 /// Continues after the binding of a view's query has ended.
 fn take_from(binder: &Binder<'_>, inner: &Binder<'_>) {
+    binder.reads_defined.set(inner.reads_defined.get());
     binder.columns.set(inner.columns.get());
     binder.table_expressions.set(inner.table_expressions.get());
     for access in inner.accesses.take() {
