@@ -31,7 +31,7 @@ pub fn lock(session: &mut Session, planned: Planned, schema_version: u64) -> Res
     lock_compiled(session, Compiled::Plan(Arc::new(plan)))
 }
 
-/// [`lock`] for a compiled plan.
+/// [`lock()`] for a compiled plan.
 pub fn lock_compiled(session: &mut Session, mut compiled: Compiled) -> Result<Arc<CachedPlan>> {
     lock::lock_current(session, &mut compiled, &|_| Err(schema_has_changed()))?;
     match compiled {
