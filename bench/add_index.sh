@@ -27,6 +27,7 @@ none) ;;
 esac
 [ "$writers" = 0 ] || command -v sysbench >/dev/null || fail "no sysbench"
 mkdir -p "$out"
+out=$(cd "$out" && pwd)
 sysbench_pid=''
 stop_all() {
     [ -z "$sysbench_pid" ] || kill "$sysbench_pid" 2>/dev/null || true

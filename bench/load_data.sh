@@ -22,6 +22,7 @@ mariadb | mysql) "find_$peer" ;;
 *) fail "PEER is mariadb or mysql" ;;
 esac
 mkdir -p "$out"
+out=$(cd "$out" && pwd)
 trap 'stop_server' EXIT
 
 # Prints the rows, made from a fixed seed. Keys are spread over their whole range.
