@@ -5,6 +5,7 @@
 //! the background thread.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cluster::Cluster;
 use cluster::metadata_lock::{ChangeLocks, Exclusive};
@@ -238,6 +239,11 @@ impl LocalJobs {
         watch: Watch<'_>,
     ) -> Result<Backfilled> {
         let table = self.table_of(job)?;
+        if watch.progress.is_none() {
+            // A resumed job waits for others only for a while, and begins again then. A transaction that lasts, as one that
+            // is prepared, would have it build for nothing each time.
+            drop(self.exclusive(job, locks, limit)?);
+        }
         let built = sorted::Build::begin(&self.publisher.cluster, &table, job, watch)?.run()?;
         let _exclusive = self.exclusive(job, locks, limit)?;
         let done = built.complete()?;
@@ -360,13 +366,18 @@ impl LocalJobs {
 
     /// Finishes or undoes the pending jobs. A job that cannot be ended now stays pending.
     pub(crate) fn resume(&self, interrupt: &Arc<Interrupt>) {
+        self.resume_within(RESUME_WAIT, interrupt);
+    }
+
+    /// The same. Each job waits so long for transactions.
+    pub(crate) fn resume_within(&self, wait: Duration, interrupt: &Arc<Interrupt>) {
         let pending = std::mem::take(&mut *self.pending.lock());
         for mut pending in pending {
             if interrupt.is_raised() {
                 self.pending.lock().push(pending);
                 continue;
             }
-            if let Err(error) = self.resume_one(&mut pending, interrupt) {
+            if let Err(error) = self.resume_one(&mut pending, wait, interrupt) {
                 let job = pending.job.id;
                 tracing::warn!(%error, job, "a schema change could not be ended; it is tried again");
                 self.pending.lock().push(pending);
@@ -374,9 +385,14 @@ impl LocalJobs {
         }
     }
 
-    fn resume_one(&self, pending: &mut PendingJob, interrupt: &Arc<Interrupt>) -> Result<()> {
+    fn resume_one(
+        &self,
+        pending: &mut PendingJob,
+        wait: Duration,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<()> {
         let limit = WaitLimit {
-            timeout: RESUME_WAIT,
+            timeout: wait,
             interrupt,
         };
         let exists = self.table_of(&pending.job).is_ok();

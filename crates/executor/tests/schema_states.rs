@@ -118,3 +118,34 @@ fn entries_of_other_rows_stay() {
     assert_eq!(entries(&db), 2, "row 1 keeps its entry");
     db.check("t");
 }
+
+/// Nor must it replace that entry, when its own would change but for the key.
+#[test]
+fn entries_of_other_rows_are_not_replaced() {
+    for (value, other, sql) in [
+        ("1", "1", "update t set id = 9 where id = 2"),
+        ("1", "1", "update ignore t set id = 9 where id = 2"),
+        (
+            "1",
+            "1",
+            "insert into t values (2, 7) on duplicate key update id = 9",
+        ),
+        ("'a'", "'A'", "update t set id = 9, a = 'a' where id = 2"),
+    ] {
+        let db = Db::with(&format!(
+            "create table t (id int primary key, a varchar(9), unique k (a)); insert into t values (1, {value})"
+        ));
+        let c = db.conn();
+        write(
+            &c,
+            SchemaState::DeleteOnly,
+            &format!("insert into t values (2, {other})"),
+        )
+        .unwrap();
+        let error = write(&c, SchemaState::WriteOnly, sql).unwrap_err();
+        assert_eq!(error.code, 1062, "{sql}");
+        write(&c, SchemaState::WriteOnly, "delete from t where id = 2").unwrap();
+        assert_eq!(entries(&db), 1, "{sql}");
+        db.check("t");
+    }
+}

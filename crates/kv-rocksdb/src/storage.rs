@@ -27,6 +27,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Keys between two checks of an interrupt.
+const KEYS_PER_CHECK: u64 = 1_024;
+
 /// An open RocksDB.
 pub struct RocksStorage {
     dir: PathBuf,
@@ -264,10 +267,24 @@ impl Storage for RocksStorage {
         self.sorted_files.scratch()
     }
 
-    fn scan_newer(&self, range: &KeyRange, since: Timestamp, visit: &mut VisitNewer) -> Result<()> {
+    fn scan_newer(
+        &self,
+        range: &KeyRange,
+        since: Timestamp,
+        interrupt: Option<&Interrupt>,
+        visit: &mut VisitNewer,
+    ) -> Result<()> {
         let mut iterator = self.versions.latest.iterate_once(range)?;
         iterator.seek_to_first();
+        let mut keys = 0_u64;
         while let Some((key, stored)) = iterator.item() {
+            // Most keys may be as old as the snapshot, and are not visited.
+            if keys.is_multiple_of(KEYS_PER_CHECK)
+                && let Some(interrupt) = interrupt
+            {
+                interrupt.check()?;
+            }
+            keys += 1;
             let version = Version::parse(stored)?;
             if version.ts > since {
                 visit(key, version.value)?;

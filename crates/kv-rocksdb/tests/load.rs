@@ -186,3 +186,38 @@ fn the_files_of_a_load_do_not_stop_writers() {
     assert!(stopped.1 == 0.0, "{stopped:?}");
     write(&store, b"log".to_vec(), "synced");
 }
+
+/// A load that is given up in the middle: no thread writes a file behind its end.
+#[test]
+fn a_load_that_does_not_end_leaves_no_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    let load = store.begin_load(&range(), None);
+    let mut writer = load.writer(range());
+    // A little more than goes to a file: another thread is writing it.
+    let pairs = u32::try_from(kv::load::FILE_BYTES >> 16).unwrap() + 1;
+    (0..pairs).for_each(|n| writer.put(&key(n), &[7; 1 << 16]).unwrap());
+    drop(writer);
+    drop(load);
+    assert_eq!(fs::read_dir(dir.path().join("load")).unwrap().count(), 0);
+}
+
+/// KILL ends a scan of what has changed since a snapshot, also where nothing has.
+#[test]
+fn a_scan_of_changes_is_interrupted() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    write(&store, key(1), "value");
+    let interrupt = Interrupt::new();
+    let since = store.snapshot_for(&interrupt).unwrap();
+    let mut visited = 0;
+    let visit = &mut |_: &[u8], _: Option<&[u8]>| {
+        visited += 1;
+        Ok(())
+    };
+    store.scan_newer(&range(), &since, visit).unwrap();
+    interrupt.raise();
+    let stopped = store.scan_newer(&range(), &since, visit);
+    assert_eq!(stopped, Err(kv::Error::Interrupted));
+    assert_eq!(visited, 0);
+}

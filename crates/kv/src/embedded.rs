@@ -218,8 +218,14 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         self.shared.storage.scratch_file()
     }
 
-    fn scan_newer(&self, range: &KeyRange, since: Timestamp, visit: &mut VisitNewer) -> Result<()> {
-        self.shared.storage.scan_newer(range, since, visit)
+    fn scan_newer(
+        &self,
+        range: &KeyRange,
+        since: Timestamp,
+        interrupt: Option<&Interrupt>,
+        visit: &mut VisitNewer,
+    ) -> Result<()> {
+        self.shared.storage.scan_newer(range, since, interrupt, visit)
     }
 
     fn is_blank(&self, range: &KeyRange) -> Result<bool> {

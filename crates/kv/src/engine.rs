@@ -192,8 +192,15 @@ pub trait Engine: Send + Sync {
     }
 
     /// Visits the keys of a range whose newest versions were committed after `since`, which is pinned: with their
-    /// values, or `None` for those that have been deleted. An engine that [`Engine::loads_by_file`] can.
-    fn scan_newer(&self, _range: &KeyRange, _since: Timestamp, _visit: &mut VisitNewer) -> Result<()> {
+    /// values, or `None` for those that have been deleted. `interrupt` ends it. An engine that
+    /// [`Engine::loads_by_file`] can.
+    fn scan_newer(
+        &self,
+        _range: &KeyRange,
+        _since: Timestamp,
+        _interrupt: Option<&Interrupt>,
+        _visit: &mut VisitNewer,
+    ) -> Result<()> {
         Err(Error::Internal("this engine does not find newer versions".into()))
     }
 

@@ -292,3 +292,12 @@ impl LoadWriter<'_> {
         Ok(())
     }
 }
+
+/// After the end of a load that has failed, nothing writes to its files any more.
+impl Drop for LoadWriter<'_> {
+    fn drop(&mut self) {
+        if let Some(writing) = self.writing.take() {
+            drop(writing.join());
+        }
+    }
+}

@@ -89,6 +89,10 @@ impl Snapshot {
         }
     }
 
+    pub(crate) fn interrupt(&self) -> Option<&Interrupt> {
+        self.interrupt.as_deref()
+    }
+
     /// Reads of the result fail with [`crate::Error::Interrupted`] once `interrupt` is raised: scans also
     /// where there is nothing to visit for long, and all reads where they wait for other threads or nodes.
     #[must_use]

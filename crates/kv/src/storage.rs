@@ -158,7 +158,13 @@ pub trait Storage: Send + Sync + 'static {
     }
 
     /// [`crate::Engine::scan_newer`]
-    fn scan_newer(&self, _range: &KeyRange, _since: Timestamp, _visit: &mut VisitNewer) -> Result<()> {
+    fn scan_newer(
+        &self,
+        _range: &KeyRange,
+        _since: Timestamp,
+        _interrupt: Option<&Interrupt>,
+        _visit: &mut VisitNewer,
+    ) -> Result<()> {
         Err(Error::Internal(
             "this storage does not find newer versions".into(),
         ))

@@ -195,12 +195,14 @@ impl Store {
     }
 
     /// Visits what has changed in a range since a snapshot: the keys whose newest versions were committed after
-    /// it, with their values, or `None` for those that have been deleted. Where [`Store::loads_by_file`].
+    /// it, with their values, or `None` for those that have been deleted. Where [`Store::loads_by_file`]. What interrupts
+    /// the snapshot's reads ends it.
     ///
     /// # Errors
     /// Those of the engine and of `visit`.
     pub fn scan_newer(&self, range: &KeyRange, since: &Snapshot, visit: &mut VisitNewer) -> Result<()> {
-        self.engine.scan_newer(range, since.ts(), visit)
+        self.engine
+            .scan_newer(range, since.ts(), since.interrupt(), visit)
     }
 
     /// Whether a load's pairs appear all at one moment, when it ends, so that others may write its range until

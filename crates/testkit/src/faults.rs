@@ -312,9 +312,15 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         self.inner.scratch_file()
     }
 
-    fn scan_newer(&self, range: &KeyRange, since: Timestamp, visit: &mut VisitNewer) -> Result<()> {
+    fn scan_newer(
+        &self,
+        range: &KeyRange,
+        since: Timestamp,
+        interrupt: Option<&Interrupt>,
+        visit: &mut VisitNewer,
+    ) -> Result<()> {
         self.faults.read()?;
-        self.inner.scan_newer(range, since, visit)
+        self.inner.scan_newer(range, since, interrupt, visit)
     }
 
     fn is_blank(&self, range: &KeyRange) -> Result<bool> {

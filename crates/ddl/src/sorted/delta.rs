@@ -11,14 +11,13 @@
 //! Passes bring what has changed since the pass before. All but the last run beside writers, and each has less to do.
 //! What is much goes to files, too; the rest is written by ordinary transactions.
 
-use std::sync::Arc;
-
-use kv::{Durability, Interrupt, KeyRange, LoadWriter, Merge, Reader, Snapshot, Sorter, Store, TxnOptions};
+use kv::{Durability, KeyRange, LoadWriter, Merge, Reader, Snapshot, Sorter, Store, TxnOptions};
 use schema::layout::IndexLayout;
 use schema::model::Table;
 use types::{Error, Result};
 
 use super::entries::{EntryMaker, duplicate_of};
+use super::pace::{ENTRIES_PER_LOOK, Pace};
 
 /// More changes go to files. These lie above the index's other files, where each makes reads a little slower until it
 /// is merged, so few are not worth one.
@@ -75,7 +74,7 @@ pub(super) struct DeltaPass<'a> {
     layout: IndexLayout,
     maker: EntryMaker,
     is_unique: bool,
-    interrupt: &'a Arc<Interrupt>,
+    pace: &'a Pace<'a>,
 }
 
 impl<'a> DeltaPass<'a> {
@@ -83,7 +82,7 @@ impl<'a> DeltaPass<'a> {
         store: &'a Store,
         table: &'a Table,
         delta: &'a Delta,
-        interrupt: &'a Arc<Interrupt>,
+        pace: &'a Pace<'a>,
     ) -> Result<Self> {
         Ok(Self {
             store,
@@ -92,31 +91,41 @@ impl<'a> DeltaPass<'a> {
             layout: IndexLayout::new(table, delta.index, &[])?,
             maker: EntryMaker::new(table, &[delta.index])?,
             is_unique: table.indexes[delta.index].unique || table.indexes[delta.index].primary,
-            interrupt,
+            pace,
         })
     }
 
     /// Brings what has changed since `since`, and returns how many entries that were.
     ///
     /// # Errors
-    /// 1062, 1317, those of the store.
+    /// 1062, 1317, 8214, those of the store.
     pub(super) fn run(&self, since: &Snapshot) -> Result<usize> {
         let mut sorter = Sorter::new(self.store, MEMORY);
-        let mut changed = 0;
-        self.store
+        let (mut changed, mut looked) = (0, Ok(()));
+        let scanned = self
+            .store
             .scan_newer(&self.delta.written, since, &mut |key, value| {
                 changed += 1;
+                if changed % ENTRIES_PER_LOOK as usize == 0 {
+                    looked = self.pace.look(false);
+                    if looked.is_err() {
+                        return Err(kv::Error::Interrupted);
+                    }
+                }
                 let key = self.delta.key(key);
                 match value {
                     Some(value) => sorter.push(&key, &[&[WRITTEN], value].concat()),
                     None => sorter.push(&key, &[REMOVED]),
                 }
-            })?;
-        let changes = sorter.finish()?.merge(&|| self.interrupt.check())?;
+            });
+        looked?;
+        scanned?;
+        let interrupt = self.pace.interrupt();
+        let changes = sorter.finish()?.merge(&|| interrupt.check())?;
         if changed <= MANY_CHANGES {
             self.bring(changes, &mut |batch| self.write(batch))?;
         } else {
-            let load = self.store.begin_load(&self.delta.range, Some(self.interrupt));
+            let load = self.store.begin_load(&self.delta.range, Some(interrupt));
             let mut writer = load.writer(self.delta.range.clone());
             self.bring(changes, &mut |batch| write_to_file(&mut writer, batch))?;
             writer.close()?;
@@ -138,7 +147,7 @@ impl<'a> DeltaPass<'a> {
             let is_last = change.is_none();
             batch.extend(change);
             if batch.len() == BATCH || is_last {
-                self.interrupt.check()?;
+                self.pace.look(false)?;
                 let batch = std::mem::take(&mut batch);
                 write(match self.is_unique {
                     true => self.decide(batch)?,

@@ -19,12 +19,11 @@ mod entries;
 mod fill;
 mod pace;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cluster::Cluster;
-use kv::{Interrupt, Runs, Snapshot, Store};
+use kv::{Runs, Snapshot, Store};
 use parking_lot::Mutex;
 use schema::model::{SchemaState, Table};
 use types::{Error, Result};
@@ -125,16 +124,14 @@ impl<'a> Build<'a> {
             fill((store, &self.snapshot), (&self.table, index), runs, &pace)?;
         };
         in_parallel(threads().min(self.indexes.len()), &pace, fill)?;
-        pace.look(true)?;
         let mut built = Built {
             store,
-            interrupt: self.watch.interrupt,
+            pace,
             table: self.table,
             deltas: self.deltas,
             snapshot: self.snapshot,
-            rows: pace.rows.load(Ordering::Relaxed),
         };
-        built.catch_up(&pace)?;
+        built.catch_up()?;
         Ok(built)
     }
 
@@ -180,20 +177,17 @@ fn deltas(published: &Table, table: &Table, indexes: &[usize]) -> Vec<Delta> {
 /// Indexes that have the entries of all rows as they were at a snapshot.
 pub(crate) struct Built<'a> {
     store: &'a Store,
-    interrupt: &'a Arc<Interrupt>,
+    pace: Pace<'a>,
     table: Table,
     deltas: Vec<Delta>,
     snapshot: Snapshot,
-    rows: u64,
 }
 
 impl Built<'_> {
     /// Repeats passes until one has had little to do.
-    fn catch_up(&mut self, pace: &Pace<'_>) -> Result<()> {
+    fn catch_up(&mut self) -> Result<()> {
         for _ in 0..PASSES_MAX {
-            let brought = self.pass()?;
-            pace.look(true)?;
-            if brought <= FEW_CHANGES {
+            if self.pass()? <= FEW_CHANGES {
                 break;
             }
         }
@@ -202,13 +196,14 @@ impl Built<'_> {
 
     /// Brings what has changed since the last pass. Returns how many entries that were.
     fn pass(&mut self) -> Result<usize> {
+        self.pace.look(true)?;
         if self.deltas.is_empty() {
             return Ok(0);
         }
-        let next = self.store.snapshot_for(self.interrupt)?;
+        let next = self.store.snapshot_for(self.pace.interrupt())?;
         let mut brought = 0;
         for delta in &self.deltas {
-            let pass = DeltaPass::new(self.store, &self.table, delta, self.interrupt)?;
+            let pass = DeltaPass::new(self.store, &self.table, delta, &self.pace)?;
             brought += pass.run(&self.snapshot)?;
         }
         self.snapshot = next;
@@ -219,12 +214,12 @@ impl Built<'_> {
     /// indexes under their own ids.
     ///
     /// # Errors
-    /// 1062 for a duplicate that came with a row changed meanwhile, 1317, those of the store.
+    /// 1062 for a duplicate that came with a row changed meanwhile, 1317, 8214, those of the store.
     pub(crate) fn complete(mut self) -> Result<Backfilled> {
         self.pass()?;
         let warnings = Vec::new();
         Ok(Backfilled {
-            rows: self.rows,
+            rows: self.pace.rows.load(Ordering::Relaxed),
             warnings,
         })
     }

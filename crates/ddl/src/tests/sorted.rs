@@ -294,6 +294,49 @@ fn a_failed_build_leaves_no_entries_of_older_rows() {
     local(&db).resume(&Interrupt::new());
 }
 
+/// ADMIN CANCEL DDL JOBS ends a pass that brings changes, too.
+#[test]
+fn a_cancelled_build_brings_no_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = new_on(dir.path(), &Faults::new());
+    filled(&db, 50);
+    let job = begin(&db, &[add_index("u", &["b"], true)], true);
+    let ctx = context();
+    let indexed = table(&db, "t");
+    let build = Build::begin(db.cluster(), &indexed, &job, ctx.watch()).unwrap();
+    let built = build.run().unwrap();
+    write_row(&db, "t", 1, Some(&|_| [1, 0, 101].map(Value::Int).to_vec())).unwrap();
+    db.cancel(job.id).unwrap();
+    assert_eq!(fails(built.complete()).0, 8214);
+}
+
+/// A transaction that lasts keeps a resumed build from its last step. It builds nothing meanwhile.
+#[test]
+fn a_resumed_build_waits_for_transactions_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = {
+        let db = new_on(dir.path(), &Faults::new());
+        filled(&db, 50);
+        begin(&db, &[add_index("u", &["b"], true)], true)
+    };
+    let db = open_on(dir.path(), &Faults::new());
+    let between = table(&db, "t");
+    let mut locks = TransactionLocks::new(db.cluster().metadata_locks().clone());
+    locks
+        .acquire(between.id, Use::Write, &context().limit())
+        .unwrap();
+    local(&db).resume_within(Duration::ZERO, &Interrupt::new());
+    assert_eq!(local(&db).pending(), 1);
+    let made = job.change.unwrap();
+    for range in between.ranges_of_indexes(&made.new_indexes) {
+        assert!(db.cluster().store().is_blank(&range.into()).unwrap());
+    }
+    drop(locks);
+    db.resume_jobs(&Interrupt::new());
+    assert_eq!(table(&db, "t").public_indexes().count(), 2);
+    assert_eq!(checked(&db, "t"), 50);
+}
+
 /// A prepared table with one row, which is not visible yet.
 fn loaded<'d>(db: &'d SchemaChanger, table: &str) -> LoadedTable<'d> {
     let definition = by_id(vec![not_null("id", int())], Vec::new());

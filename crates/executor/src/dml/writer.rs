@@ -139,9 +139,7 @@ impl<'w, 'p> Writer<'w, 'p> {
             }));
         }
         for (i, entry) in image.entries.iter().enumerate() {
-            let own = old.is_some_and(|old| old.entries.iter().any(|e| e.key == entry.key));
-            let written = self.maker.writes_entries(entry.index);
-            if entry.distinct && written && !own && self.get(&entry.key)?.is_some() {
+            if entry.distinct && self.maker.writes_entries(entry.index) && self.is_taken(entry, old)? {
                 let rest = image.entries.get(i + 1..).unwrap_or_default();
                 return Ok(Some(Conflict {
                     key: UniqueKey::Index(entry.index),
@@ -151,6 +149,19 @@ impl<'w, 'p> Writer<'w, 'p> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether another row has an entry of a unique index. `old`: the image of the row whose entry it will be.
+    fn is_taken(&mut self, entry: &IndexEntry, old: Option<&Image>) -> Result<bool> {
+        let own = old.and_then(|old| old.entries.iter().find(|own| own.key == entry.key));
+        let Some(own) = own else {
+            return Ok(self.get(&entry.key)?.is_some());
+        };
+        // While the index is being built, a row may be without its entry, and another one have it.
+        if own.value == entry.value || self.maker.is_public(entry.index) {
+            return Ok(false);
+        }
+        Ok(self.get(&entry.key)?.is_some_and(|stored| stored != own.value))
     }
 
     /// The key of the row that `image` conflicts with.
