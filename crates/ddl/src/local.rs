@@ -4,6 +4,7 @@
 //! When the process starts, it finds the jobs that a crash has left. A job whose undoing has failed waits for
 //! the background thread.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -245,8 +246,9 @@ impl LocalJobs {
             drop(self.exclusive(job, locks, limit)?);
         }
         let built = sorted::Build::begin(&self.publisher.cluster, &table, job, watch)?.run()?;
-        let _exclusive = self.exclusive(job, locks, limit)?;
-        let done = built.complete()?;
+        let built = RefCell::new(built);
+        let _exclusive = self.exclusive_beside(job, locks, limit, &|| built.borrow_mut().keep_up())?;
+        let done = built.into_inner().complete()?;
         match made.validates() {
             true => self.publish_in_state(made, SchemaState::Public, limit)?,
             false => self.publish_target(job, limit)?,
@@ -262,12 +264,23 @@ impl LocalJobs {
 
     /// Waits until no other statement uses the table, unless the statement is killed or the job is cancelled.
     fn exclusive<'l>(&self, job: &Job, locks: &'l ChangeLocks, limit: &WaitLimit) -> Result<Exclusive<'l>> {
+        self.exclusive_beside(job, locks, limit, &|| Ok(()))
+    }
+
+    /// The same. It calls `work` while it waits and other statements use the table.
+    fn exclusive_beside<'l>(
+        &self,
+        job: &Job,
+        locks: &'l ChangeLocks,
+        limit: &WaitLimit,
+        work: &dyn Fn() -> Result<()>,
+    ) -> Result<Exclusive<'l>> {
         let store = self.publisher.cluster.store();
         let check = || match Job::read(&store.latest(), job.id)? {
             Some(stored) => check_not_cancelled(&stored),
             None => Ok(()),
         };
-        let exclusive = locks.exclusive_while(limit, &check)?;
+        let exclusive = locks.exclusive_while(limit, &|| check().and_then(|()| work()))?;
         // If there was nothing to wait for, nothing has looked yet.
         limit.interrupt.check()?;
         check()?;

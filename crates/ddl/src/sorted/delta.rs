@@ -101,12 +101,12 @@ impl<'a> DeltaPass<'a> {
     /// 1062, 1317, 8214, those of the store.
     pub(super) fn run(&self, since: &Snapshot) -> Result<usize> {
         let mut sorter = Sorter::new(self.store, MEMORY);
-        let (mut changed, mut looked) = (0, Ok(()));
+        let (mut changed, mut looked) = (0_usize, Ok(()));
         let scanned = self
             .store
             .scan_newer(&self.delta.written, since, &mut |key, value| {
                 changed += 1;
-                if changed % ENTRIES_PER_LOOK as usize == 0 {
+                if changed.is_multiple_of(ENTRIES_PER_LOOK as usize) {
                     looked = self.pace.look(false);
                     if looked.is_err() {
                         return Err(kv::Error::Interrupted);

@@ -20,7 +20,7 @@ mod fill;
 mod pace;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::Cluster;
 use kv::{Runs, Snapshot, Store};
@@ -41,6 +41,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Changed entries that are brought in a moment, while other statements wait.
 const FEW_CHANGES: usize = 1_000;
+/// A build that waits for other transactions brings changes so often meanwhile.
+const PASS_PERIOD: Duration = Duration::from_secs(1);
 /// Passes beside writers. If each has as much to do as the one before, there is no use in more.
 const PASSES_MAX: usize = 8;
 
@@ -130,6 +132,7 @@ impl<'a> Build<'a> {
             table: self.table,
             deltas: self.deltas,
             snapshot: self.snapshot,
+            passed: Instant::now(),
         };
         built.catch_up()?;
         Ok(built)
@@ -181,6 +184,8 @@ pub(crate) struct Built<'a> {
     table: Table,
     deltas: Vec<Delta>,
     snapshot: Snapshot,
+    /// When the last pass ended.
+    passed: Instant,
 }
 
 impl Built<'_> {
@@ -207,7 +212,20 @@ impl Built<'_> {
             brought += pass.run(&self.snapshot)?;
         }
         self.snapshot = next;
+        self.passed = Instant::now();
         Ok(brought)
+    }
+
+    /// Brings changes while the caller waits for other transactions, which may take long, so that few are left for
+    /// the end.
+    ///
+    /// # Errors
+    /// Those of [`Built::complete`].
+    pub(crate) fn keep_up(&mut self) -> Result<()> {
+        match self.passed.elapsed() < PASS_PERIOD {
+            true => Ok(()),
+            false => self.pass().map(drop),
+        }
     }
 
     /// Brings the last changes. The caller keeps all other statements from the table, until it has published the

@@ -310,6 +310,58 @@ fn a_cancelled_build_brings_no_changes() {
     assert_eq!(fails(built.complete()).0, 8214);
 }
 
+/// While the last step waits for a transaction, what others change meanwhile is brought to the index.
+#[test]
+fn a_build_that_waits_brings_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let faults = Faults::new();
+    let db = new_on(dir.path(), &faults);
+    filled(&db, 50);
+    let adding = faults.hold(Step::Ingest);
+    let building = {
+        let db = Arc::clone(&db);
+        thread::spawn(move || alter(&db, "t", vec![add_index("u", &["b"], true)]))
+    };
+    adding.wait_for(1);
+    let between = table(&db, "t");
+    let job = db.history(0).unwrap().remove(0);
+    let latest = db.cluster().store().latest();
+    let made = crate::job::Job::read(&latest, job.id)
+        .unwrap()
+        .unwrap()
+        .change
+        .unwrap();
+    let built = || -> usize {
+        let ranges = between.ranges_of_indexes(&made.new_indexes).into_iter();
+        let pages = ranges.map(|range| latest.scan_page(&range.into(), usize::MAX, false).unwrap());
+        pages.map(|page| page.len()).sum()
+    };
+    let locks = || TransactionLocks::new(db.cluster().metadata_locks().clone());
+    let is_soon = |is_so: &dyn Fn() -> bool| {
+        (0..10_000).any(|_| {
+            thread::sleep(Duration::from_millis(2));
+            is_so()
+        })
+    };
+    let mut lasting = locks();
+    lasting
+        .acquire(between.id, Use::Read, &context().limit())
+        .unwrap();
+    drop(adding);
+    let interrupt = Interrupt::new();
+    let at_once = cluster::wait::WaitLimit {
+        timeout: Duration::ZERO,
+        interrupt: &interrupt,
+    };
+    let is_closed = || locks().acquire(between.id, Use::Read, &at_once).is_err();
+    assert!(is_soon(&is_closed));
+    write_row(&db, "t", 60, Some(&|_| [60, 0, 60].map(Value::Int).to_vec())).unwrap();
+    assert!(is_soon(&|| built() == 51));
+    drop(lasting);
+    building.join().unwrap().unwrap();
+    assert_eq!(checked(&db, "t"), 51);
+}
+
 /// A transaction that lasts keeps a resumed build from its last step. It builds nothing meanwhile.
 #[test]
 fn a_resumed_build_waits_for_transactions_first() {
