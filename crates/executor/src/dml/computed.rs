@@ -124,7 +124,7 @@ impl<'p> Computed<'p> {
     ///
     /// # Errors
     /// 3819 without IGNORE.
-    pub fn admits(&self, row: &Row, ignore: bool, eval: &EvalContext) -> Result<bool> {
+    pub fn admits(&self, row: &[Value], ignore: bool, eval: &EvalContext) -> Result<bool> {
         for check in &self.checks {
             match check.test(row, eval) {
                 Ok(()) => {}

@@ -1,17 +1,53 @@
-//! WITH CHECK OPTION of the view that a statement writes through.
+//! The conditions that a row must satisfy to be written: WITH CHECK OPTION of the view that the statement writes
+//! through, then the table's CHECK constraints, in this order as in MySQL.
 
 use functions::{EvalContext, eval_assigned};
 use planner::RowCheck;
 use types::{Result, Value};
 
+use super::computed::Computed;
 use super::warn;
 
-/// Whether a row that is to be written satisfies the check. With IGNORE, a row that does not leaves a
-/// warning.
+/// Whether a complete row satisfies all of them. With IGNORE, a row that does not leaves a warning.
+///
+/// # Errors
+/// 1369 and 3819 without IGNORE.
+pub(super) fn admits(
+    check: Option<&RowCheck>,
+    computed: Option<&Computed<'_>>,
+    row: &[Value],
+    ignore: bool,
+    eval: &EvalContext,
+) -> Result<bool> {
+    if !view_admits(check, row, ignore, eval)? {
+        return Ok(false);
+    }
+    computed.map_or(Ok(true), |computed| computed.admits(row, ignore, eval))
+}
+
+/// The same before the row has its id, which the view's condition may read: a row that satisfies the CHECK
+/// constraints is left to [`view_admits`].
+///
+/// # Errors
+/// As [`admits`].
+pub(super) fn admits_without_id(
+    check: Option<&RowCheck>,
+    computed: &Computed<'_>,
+    row: &[Value],
+    ignore: bool,
+    eval: &EvalContext,
+) -> Result<bool> {
+    if check.is_some() && computed.admits(row, false, eval).is_ok() {
+        return Ok(true);
+    }
+    admits(check, Some(computed), row, ignore, eval)
+}
+
+/// Whether a row satisfies the view's condition.
 ///
 /// # Errors
 /// 1369 without IGNORE.
-pub(super) fn admits(
+pub(super) fn view_admits(
     check: Option<&RowCheck>,
     row: &[Value],
     ignore: bool,

@@ -212,14 +212,11 @@ impl Update<'_> {
         let Some(mut value) = maker.changed_value(&found.stored, &row, touched.assigned())? else {
             return Ok(());
         };
-        if !self.admits(&row)? {
+        if !self.complete(&mut row)? {
             return Ok(());
         }
         let more_changes = touched.columns.len() > touched.assigned().len();
         if more_changes || self.computed.is_some() {
-            if !self.complete(&mut row)? {
-                return Ok(());
-            }
             let stamped = maker.changed_value(&found.stored, &row, &touched.columns)?;
             value = stamped.unwrap_or(value);
         }
@@ -279,22 +276,21 @@ impl Update<'_> {
     fn assigned(&mut self, old: &Row) -> Result<Option<Row>> {
         let mut row = old.clone();
         self.assign(&mut row)?;
-        if is_same_row(&row, old) || !self.admits(&row)? {
+        if is_same_row(&row, old) || !self.complete(&mut row)? {
             return Ok(None);
         }
         row.truncate(self.table.columns.len());
-        Ok(self.complete(&mut row)?.then_some(row))
+        Ok(Some(row))
     }
 
-    /// Sets what the statement does not assign. `false` if the row violates a CHECK constraint and is ignored.
+    /// Sets what the statement does not assign. `false` if the row is refused and ignored.
     fn complete(&self, row: &mut Row) -> Result<bool> {
         self.stamp(row);
-        let Some(computed) = &self.computed else {
-            return Ok(true);
-        };
         let eval = self.ctx.eval;
-        computed.generate(row, self.result.matched, NullRule::of(eval), eval)?;
-        computed.admits(row, self.ignore, eval)
+        if let Some(computed) = &self.computed {
+            computed.generate(row, self.result.matched, NullRule::of(eval), eval)?;
+        }
+        row_check::admits(self.check, self.computed.as_ref(), row, self.ignore, eval)
     }
 
     fn assign(&mut self, row: &mut Row) -> Result<()> {
@@ -302,10 +298,6 @@ impl Update<'_> {
         let (assignments, number) = (self.assignments, self.result.matched);
         let eval = self.ctx.eval;
         assign_row(self.table, assignments, row, number, NullRule::of(eval), eval)
-    }
-
-    fn admits(&self, row: &Row) -> Result<bool> {
-        row_check::admits(self.check, row, self.ignore, self.ctx.eval)
     }
 
     /// Sets the columns with ON UPDATE CURRENT_TIMESTAMP.

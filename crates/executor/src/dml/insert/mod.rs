@@ -234,7 +234,7 @@ impl Insert<'_> {
         for (row, image) in rows.into_iter().zip(images) {
             warnings.report_until(row.warned);
             let check = self.plan.check.as_ref();
-            if !row_check::admits(check, &row.values, self.plan.ignore, self.ctx.eval)? {
+            if !row_check::view_admits(check, &row.values, self.plan.ignore, self.ctx.eval)? {
                 self.rows.keep_unused_id(&row);
                 continue;
             }

@@ -92,11 +92,8 @@ impl<'p> OnDuplicate<'p> {
         }
         if let Some(computed) = &self.computed {
             computed.generate(&mut new, number, nulls, ctx.eval)?;
-            if !computed.admits(&new, self.ignore, ctx.eval)? {
-                return Ok(Changed::default());
-            }
         }
-        if !row_check::admits(self.check, &new, self.ignore, ctx.eval)? {
+        if !row_check::admits(self.check, self.computed.as_ref(), &new, self.ignore, ctx.eval)? {
             return Ok(Changed::default());
         }
         let maker = writer.maker;

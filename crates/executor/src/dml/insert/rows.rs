@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
+use planner::RowCheck;
 use planner::plan::{InsertPlan, QueryPlan};
 use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
@@ -17,6 +18,7 @@ use crate::dml::auto_increment::AutoIncrement;
 use crate::dml::computed::Computed;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
 use crate::dml::image::Row;
+use crate::dml::row_check;
 use crate::dml::table_codec::TableCodec;
 
 pub(super) struct NewRow {
@@ -128,6 +130,7 @@ pub(super) struct RowMaker<'p> {
     pub(super) template: Cow<'p, Template>,
     /// Set if the table has generated columns or CHECK constraints.
     computed: Option<Computed<'p>>,
+    check: Option<&'p RowCheck>,
     ignore: bool,
     /// Missing defaults are reported once, after the first row's values have been converted without an error.
     reported_missing: bool,
@@ -146,6 +149,7 @@ impl<'p> RowMaker<'p> {
     ) -> Result<Self> {
         Ok(Self {
             computed: Computed::of_new_rows(&plan.table)?,
+            check: plan.check.as_ref(),
             ignore: plan.ignore,
             table: &plan.table,
             targets: &plan.columns,
@@ -350,8 +354,7 @@ impl<'p> RowMaker<'p> {
         })
     }
 
-    /// Sets the columns that other columns of the row decide. `false` if the row violates a CHECK constraint
-    /// and is ignored.
+    /// Sets the columns that other columns of the row decide. `false` if the row is refused and ignored.
     fn complete(&self, row: &mut Row) -> Result<bool> {
         for &column in &self.template.computed {
             if let Some(computed) = &self.computed {
@@ -367,7 +370,7 @@ impl<'p> RowMaker<'p> {
         };
         let (nulls, eval) = (self.nulls.once(&self.warned_nulls), self.ctx.eval);
         computed.generate(row, self.row_number, nulls, eval)?;
-        computed.admits(row, self.ignore, eval)
+        row_check::admits_without_id(self.check, computed, row, self.ignore, eval)
     }
 
     /// The row with what the statement does not give. `None` if it is ignored.
