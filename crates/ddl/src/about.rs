@@ -81,9 +81,11 @@ fn kind_of(changes: &[AlterChange]) -> &'static str {
         AlterChange::DropColumn { .. } => "drop column",
         AlterChange::AddIndex { primary: true, .. } => "add primary key",
         AlterChange::DropPrimaryKey => "drop primary key",
-        AlterChange::Keys | AlterChange::Options(_) | AlterChange::Rebuild | AlterChange::OrderBy => {
-            "alter table"
-        }
+        AlterChange::Keys
+        | AlterChange::Options(_)
+        | AlterChange::Rebuild
+        | AlterChange::OrderBy
+        | AlterChange::Validate => "alter table",
         AlterChange::AddIndex { .. } => "add index",
         AlterChange::DropIndex { .. } | AlterChange::DropConstraint { .. } => "drop index",
         AlterChange::AddForeignKey(_) => "add foreign key",

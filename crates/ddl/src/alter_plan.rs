@@ -70,7 +70,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.renames = changes.iter().any(renames_column);
     let changes = &draft.drop_keys(changes)?;
     draft.drop_primary_key(changes)?;
-    draft.drop_columns(changes)?;
+    let refused = draft.drop_columns(changes);
     draft.change_columns(changes)?;
     draft.place_columns(changes)?;
     if draft.columns.is_empty() {
@@ -79,6 +79,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
             "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
         ));
     }
+    refused.map_or(Ok(()), Err)?;
     draft.change_indexes(changes)?;
     draft.shrink_indexes();
     // This comes before new indexes, which may have the same names, and then expressions with the same names.
@@ -94,6 +95,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         altered.table.partitioning = None;
     }
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
+    if changes.iter().any(|change| matches!(change, AlterChange::Validate)) {
+        rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
+    }
     partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
         // The shadow table has all indexes from the start.
@@ -348,18 +352,23 @@ impl<'a> Draft<'a> {
         Ok(rest)
     }
 
-    fn drop_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
+    /// Returns why a column cannot be dropped: 1828 before 1091. What is wrong with other columns comes before that.
+    fn drop_columns(&mut self, changes: &[AlterChange]) -> Option<Error> {
+        let (mut needed, mut absent) = (None, None);
         for change in changes {
             let AlterChange::DropColumn { name } = change else {
                 continue;
             };
-            let at = self.find_before(name).ok_or_else(|| cannot_drop(name))?;
-            let column = self.columns.remove(at).column;
-            if let Some(needed) = self.foreign_keys.iter().find(|k| k.columns.contains(&column.id)) {
-                return Err(own_column_needed(name, &needed.key));
+            let Some(at) = self.find_before(name) else {
+                absent.get_or_insert_with(|| cannot_drop(name));
+                continue;
+            };
+            let id = self.columns.remove(at).column.id;
+            if let Some(key) = self.foreign_keys.iter().find(|key| key.columns.contains(&id)) {
+                needed.get_or_insert_with(|| own_column_needed(name, &key.key));
             }
         }
-        Ok(())
+        needed.or(absent)
     }
 
     fn change_columns(&mut self, changes: &[AlterChange]) -> Result<()> {

@@ -39,6 +39,7 @@ pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) 
         time_zone: ctx.time_zone.name(),
         now_us: ctx.now_us,
         checks: altered.new_checks.clone(),
+        validates: rewrite.copies,
         handles,
         drops_misplaced: altered.drops_misplaced,
     })

@@ -43,7 +43,12 @@ pub(crate) fn check(
             ));
         }
         match &mut altered.rewrite {
-            Some(rewrite) => rewrite.copies = true,
+            Some(rewrite) => {
+                rewrite.copies = true;
+                if let Some(conversion) = &mut altered.conversion {
+                    conversion.validates = true;
+                }
+            }
             None => {
                 let Error { code, message, .. } = not_supported("ALGORITHM=COPY", "ALGORITHM=INPLACE");
                 altered.warnings.push(Warning::warning(code, message));

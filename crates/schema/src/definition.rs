@@ -252,6 +252,8 @@ pub enum AlterChange {
     Rebuild,
     /// `ORDER BY`, in which rows are by their primary key.
     OrderBy,
+    /// WITH VALIDATION: the rows are copied, so that the values of generated columns must fit.
+    Validate,
     AlterCheck {
         name: String,
         enforced: bool,

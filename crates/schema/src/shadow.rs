@@ -15,6 +15,10 @@ pub struct Conversion {
     pub now_us: i64,
     /// The names of the CHECK constraints of the target that existing rows may violate.
     pub checks: Vec<String>,
+    /// Virtual columns are computed like those that are stored, those of the rows and those of their shadow rows, as in
+    /// MySQL's ALGORITHM=COPY. Values that do not fit are errors then.
+    #[serde(default)]
+    pub validates: bool,
     pub handles: ShadowHandles,
     /// Set if the rows get ids in their order: the first one.
     pub first_id: Option<u64>,

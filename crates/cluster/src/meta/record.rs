@@ -162,6 +162,7 @@ mod tests {
                 handles: ShadowHandles::Same,
                 first_id: None,
                 drops_misplaced: false,
+                validates: false,
             },
         }));
         assert_eq!(format(&table), r#"{"format":2,"#);

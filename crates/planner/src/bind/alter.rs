@@ -47,6 +47,9 @@ pub(super) fn bind_alter_table(
     for item in items {
         alter_item(binder, item, &table, collation, &mut changes)?;
     }
+    if options.validation == Some(true) {
+        changes.push(AlterChange::Validate);
+    }
     generated_key::check_alter(binder, &table, &changes)?;
     Ok(Ddl::AlterTable {
         name: binder.table_name(name)?,

@@ -13,7 +13,7 @@ use super::defaults::{default_value, stored_default};
 use super::row::TableLayout;
 use super::write::{IndexEntry, RowEncoder};
 use super::zone::from_stored;
-use crate::bound::{BoundCheck, BoundExpressions};
+use crate::bound::{BoundCheck, BoundExpressions, ColumnExpression};
 use crate::default_value::implicit;
 use crate::model::{Column, Default, Table};
 use crate::partition::function::{PartitionFunction, is_no_partition};
@@ -32,6 +32,10 @@ pub struct ShadowLayout {
     expressions: Option<Arc<BoundExpressions>>,
     columns: Vec<Source>,
     checks: BTreeSet<String>,
+    /// See [`Conversion::validates`].
+    validates: bool,
+    /// The table's virtual columns, if they are validated.
+    validated: Vec<(ColumnExpression, Column)>,
     handles: ShadowHandles,
     /// What the keys of the index begin with that leads from handles to those of shadow rows.
     handle_entries: Option<Vec<u8>>,
@@ -127,6 +131,11 @@ impl ShadowLayout {
             encoder: RowEncoder::new(&table)?,
             columns,
             checks: conversion.checks.iter().cloned().collect(),
+            validates: conversion.validates,
+            validated: match conversion.validates {
+                true => virtual_columns(base)?,
+                false => Vec::new(),
+            },
             handles: conversion.handles,
             context: Context(conversion.context()),
             zone,
@@ -151,6 +160,12 @@ impl ShadowLayout {
     /// MySQL's for values that do not fit the new definition.
     pub fn convert(&self, key: &[u8], value: &[u8], row_number: u64) -> Result<Vec<Value>> {
         let mut before = self.source.decode_row_values(key, value, self.zone)?;
+        for (made, column) in &self.validated {
+            let value = self.computed(made, column, &before, row_number, &self.context.0)?;
+            if value.is_null() && !column.nullable {
+                self.refuse_null(column)?;
+            }
+        }
         let mut row = vec![Value::Null; self.columns.len()];
         let mut waiting = false;
         for (at, source) in self.columns.iter().enumerate() {
@@ -243,26 +258,43 @@ impl ShadowLayout {
             defaults.filter(|default| matches!(self.columns.get(default.column), Some(Source::Default)));
         for made in new.chain(&expressions.generated) {
             let column = &self.table.columns[made.column];
-            let context = if column.is_virtual() {
-                &read
-            } else {
-                &self.context.0
-            };
-            let (value, from) = functions::eval_assigned(&made.value, Row::Values(row), context)?;
-            let value =
-                functions::assign::value(value, &from, &column.ty, &column.name, row_number, context)?;
+            let is_read = column.is_virtual() && (column.hidden || !self.validates);
+            let context = if is_read { &read } else { &self.context.0 };
+            let value = self.computed(made, column, row, row_number, context)?;
             row[made.column] = match value.is_null() && !column.nullable {
                 false => value,
-                true if column.is_virtual() || !self.context.0.sql_mode.strict => self.for_null(column)?,
+                true if is_read => self.for_null(column)?,
                 true => {
-                    return Err(Error::new(
-                        errno::ER_BAD_NULL_ERROR,
-                        format!("Column '{}' cannot be null", column.name),
-                    ));
+                    self.refuse_null(column)?;
+                    self.for_null(column)?
                 }
             };
         }
         Ok(())
+    }
+
+    /// The value that an expression gives a column.
+    fn computed(
+        &self,
+        made: &ColumnExpression,
+        column: &Column,
+        row: &[Value],
+        row_number: u64,
+        context: &EvalContext,
+    ) -> Result<Value> {
+        let (value, from) = functions::eval_assigned(&made.value, Row::Values(row), context)?;
+        functions::assign::value(value, &from, &column.ty, &column.name, row_number, context)
+    }
+
+    /// Error 1048 in strict mode.
+    fn refuse_null(&self, column: &Column) -> Result<()> {
+        match self.context.0.sql_mode.strict {
+            false => Ok(()),
+            true => Err(Error::new(
+                errno::ER_BAD_NULL_ERROR,
+                format!("Column '{}' cannot be null", column.name),
+            )),
+        }
     }
 
     fn test(&self, row: &[Value]) -> Result<()> {
@@ -411,6 +443,18 @@ impl ShadowLayout {
             None => Err(Error::internal("a shadow row without a handle")),
         }
     }
+}
+
+/// The virtual columns of a table, without those of indexes on expressions.
+fn virtual_columns(table: &Table) -> Result<Vec<(ColumnExpression, Column)>> {
+    let Some(expressions) = table.expressions()? else {
+        return Ok(Vec::new());
+    };
+    let with_column = |made: &ColumnExpression| {
+        let column = table.columns.get(made.column)?;
+        (column.is_virtual() && !column.hidden).then(|| (made.clone(), column.clone()))
+    };
+    Ok(expressions.generated.iter().filter_map(with_column).collect())
 }
 
 /// The type of a number or a point in time that is copied as text.

@@ -304,8 +304,8 @@ pub enum AlterItem {
 pub struct AlterOptions {
     pub algorithm: AlterAlgorithm,
     pub lock: AlterLock,
-    /// WITH or WITHOUT VALIDATION is given. Both mean the same here.
-    pub validation: bool,
+    /// WITH or WITHOUT VALIDATION, if one is given.
+    pub validation: Option<bool>,
     /// The statement is CREATE INDEX or DROP INDEX, which need another privilege than ALTER TABLE.
     pub is_index_statement: bool,
 }

@@ -39,7 +39,7 @@ pub fn alter_table(parser: &mut Parser<'_>) -> Result<Statement> {
     {
         items.push(item);
     }
-    if options.validation && !items.iter().any(is_generated) {
+    if options.validation.is_some() && !items.iter().any(changes_column) {
         return Err(Error::new(
             errno::ER_WRONG_USAGE,
             "Incorrect usage of ALTER and WITH VALIDATION",
@@ -82,8 +82,8 @@ fn alter_item(parser: &mut Parser<'_>, items: &mut Vec<AlterItem>, options: &mut
         options.lock = create_table::alter_lock(parser)?;
     } else if parser.eat(Kw::FORCE) {
         items.push(AlterItem::Force);
-    } else if validation(parser) {
-        options.validation = true;
+    } else if let Some(validates) = validation(parser) {
+        options.validation = Some(validates);
     } else if parser.is_any(&[Kw::DISABLE, Kw::ENABLE]) {
         parser.advance();
         parser.expect(Kw::KEYS)?;
@@ -101,8 +101,9 @@ fn alter_item(parser: &mut Parser<'_>, items: &mut Vec<AlterItem>, options: &mut
     Ok(())
 }
 
-fn validation(parser: &mut Parser<'_>) -> bool {
-    parser.eat_all(&[Kw::WITHOUT, Kw::VALIDATION]) || parser.eat_all(&[Kw::WITH, Kw::VALIDATION])
+fn validation(parser: &mut Parser<'_>) -> Option<bool> {
+    let without = parser.eat_all(&[Kw::WITHOUT, Kw::VALIDATION]);
+    (without || parser.eat_all(&[Kw::WITH, Kw::VALIDATION])).then_some(!without)
 }
 
 /// Only blanks separate options. A comma begins the next item.
@@ -278,14 +279,12 @@ fn rename_item(parser: &mut Parser<'_>) -> Result<AlterItem> {
     Ok(AlterItem::RenameTable(parser.object_name()?))
 }
 
-/// Whether a generated column is added or changed.
-fn is_generated(item: &AlterItem) -> bool {
-    match item {
-        AlterItem::AddColumn(definition, _) | AlterItem::ModifyColumn { definition, .. } => {
-            definition.generated.is_some()
-        }
-        _ => false,
-    }
+/// Whether a column is added or changed, generated or not.
+fn changes_column(item: &AlterItem) -> bool {
+    matches!(
+        item,
+        AlterItem::AddColumn(..) | AlterItem::ModifyColumn { .. } | AlterItem::RenameColumn(..)
+    )
 }
 
 /// `ADD element`
