@@ -95,7 +95,10 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         altered.table.partitioning = None;
     }
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
-    if changes.iter().any(|change| matches!(change, AlterChange::Validate)) {
+    if changes
+        .iter()
+        .any(|change| matches!(change, AlterChange::Validate))
+    {
         rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
     }
     partition::plan::apply(base, changes, &mut altered)?;

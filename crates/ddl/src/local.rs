@@ -398,12 +398,7 @@ impl LocalJobs {
         }
     }
 
-    fn resume_one(
-        &self,
-        pending: &mut PendingJob,
-        wait: Duration,
-        interrupt: &Arc<Interrupt>,
-    ) -> Result<()> {
+    fn resume_one(&self, pending: &mut PendingJob, wait: Duration, interrupt: &Arc<Interrupt>) -> Result<()> {
         let limit = WaitLimit {
             timeout: wait,
             interrupt,

@@ -374,9 +374,7 @@ fn a_resumed_build_waits_for_transactions_first() {
     let db = open_on(dir.path(), &Faults::new());
     let between = table(&db, "t");
     let mut locks = TransactionLocks::new(db.cluster().metadata_locks().clone());
-    locks
-        .acquire(between.id, Use::Write, &context().limit())
-        .unwrap();
+    locks.acquire(between.id, Use::Write, &context().limit()).unwrap();
     local(&db).resume_within(Duration::ZERO, &Interrupt::new());
     assert_eq!(local(&db).pending(), 1);
     let made = job.change.unwrap();
