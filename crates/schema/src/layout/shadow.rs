@@ -161,7 +161,7 @@ impl ShadowLayout {
     pub fn convert(&self, key: &[u8], value: &[u8], row_number: u64) -> Result<Vec<Value>> {
         let mut before = self.source.decode_row_values(key, value, self.zone)?;
         for (made, column) in &self.validated {
-            let value = self.computed(made, column, &before, row_number, &self.context.0)?;
+            let value = computed(made, column, &before, row_number, &self.context.0)?;
             if value.is_null() && !column.nullable {
                 self.refuse_null(column)?;
             }
@@ -260,7 +260,7 @@ impl ShadowLayout {
             let column = &self.table.columns[made.column];
             let is_read = column.is_virtual() && (column.hidden || !self.validates);
             let context = if is_read { &read } else { &self.context.0 };
-            let value = self.computed(made, column, row, row_number, context)?;
+            let value = computed(made, column, row, row_number, context)?;
             row[made.column] = match value.is_null() && !column.nullable {
                 false => value,
                 true if is_read => self.for_null(column)?,
@@ -271,19 +271,6 @@ impl ShadowLayout {
             };
         }
         Ok(())
-    }
-
-    /// The value that an expression gives a column.
-    fn computed(
-        &self,
-        made: &ColumnExpression,
-        column: &Column,
-        row: &[Value],
-        row_number: u64,
-        context: &EvalContext,
-    ) -> Result<Value> {
-        let (value, from) = functions::eval_assigned(&made.value, Row::Values(row), context)?;
-        functions::assign::value(value, &from, &column.ty, &column.name, row_number, context)
     }
 
     /// Error 1048 in strict mode.
@@ -443,6 +430,18 @@ impl ShadowLayout {
             None => Err(Error::internal("a shadow row without a handle")),
         }
     }
+}
+
+/// The value that an expression gives a column.
+fn computed(
+    made: &ColumnExpression,
+    column: &Column,
+    row: &[Value],
+    row_number: u64,
+    context: &EvalContext,
+) -> Result<Value> {
+    let (value, from) = functions::eval_assigned(&made.value, Row::Values(row), context)?;
+    functions::assign::value(value, &from, &column.ty, &column.name, row_number, context)
 }
 
 /// The virtual columns of a table, without those of indexes on expressions.
