@@ -115,7 +115,7 @@ impl Load {
                 false => BATCH_BYTES,
             },
             memory: Account::new(self.broker, Holder::Transaction, usize::MAX),
-            writing: None,
+            writing: FileThread::default(),
         }
     }
 
@@ -182,7 +182,24 @@ pub struct LoadWriter<'a> {
     limit: usize,
     memory: Account,
     /// A thread writes a file while the next pairs are gathered.
-    writing: Option<thread::JoinHandle<(SortedPairs, Result<SortedFile>)>>,
+    writing: FileThread,
+}
+
+/// A thread that writes a file, if there is one. It is waited for: behind a load that has failed, nothing writes to its
+/// files any more.
+#[derive(Default)]
+struct FileThread(Option<thread::JoinHandle<(SortedPairs, Result<SortedFile>)>>);
+
+impl FileThread {
+    fn wait(&mut self) -> Option<thread::Result<(SortedPairs, Result<SortedFile>)>> {
+        self.0.take().map(thread::JoinHandle::join)
+    }
+}
+
+impl Drop for FileThread {
+    fn drop(&mut self) {
+        drop(self.wait());
+    }
 }
 
 fn out_of_order() -> Error {
@@ -260,17 +277,18 @@ impl LoadWriter<'_> {
             (pairs, file)
         };
         let thread = thread::Builder::new().name("bulk-load".to_owned()).spawn(write);
-        self.writing = Some(thread.map_err(|error| Error::Io(format!("a thread: {error}")))?);
+        let thread = thread.map_err(|error| Error::Io(format!("a thread: {error}")))?;
+        self.writing = FileThread(Some(thread));
         Ok(())
     }
 
     /// Waits for the file that is being written, and returns the memory of its pairs.
     fn wait_for_file(&mut self) -> Result<SortedPairs> {
-        let Some(writing) = self.writing.take() else {
+        let Some(written) = self.writing.wait() else {
             return Ok(SortedPairs::default());
         };
         let failed = |_| Error::Internal("a thread that writes a file of a bulk load has failed".into());
-        let (mut pairs, file) = writing.join().map_err(failed)?;
+        let (mut pairs, file) = written.map_err(failed)?;
         let file = file?;
         if let Some((first, last)) = pairs.ends() {
             let (first, last) = (first.to_vec(), last.to_vec());
@@ -290,14 +308,5 @@ impl LoadWriter<'_> {
         self.wait_for_file()?;
         self.load.open.fetch_sub(1, Ordering::SeqCst);
         Ok(())
-    }
-}
-
-/// After the end of a load that has failed, nothing writes to its files any more.
-impl Drop for LoadWriter<'_> {
-    fn drop(&mut self) {
-        if let Some(writing) = self.writing.take() {
-            drop(writing.join());
-        }
     }
 }
