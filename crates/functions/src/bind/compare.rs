@@ -22,6 +22,7 @@ pub(crate) const DATETIME_NUMBER: &str = "datetime number";
 pub(crate) const TIME_CONSTANT: &str = "time constant";
 pub(crate) const YEAR_CONSTANT: &str = "year constant";
 pub(crate) const YEAR_BEGINNING: &str = "year beginning";
+pub(crate) const BIGINT_CONSTANT: &str = "bigint constant";
 
 /// The kind of comparison.
 #[derive(Clone, Copy, PartialEq)]
@@ -342,6 +343,17 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
             return call;
         }
     }
+    if ty.is_float()
+        && constant
+        && beside_column
+        && other_ty.kind == TypeKind::BigInt
+        && !reads_variable(&expr)
+    {
+        // Beyond 2^53 several integers are one double. MySQL stores the constant in the column's type.
+        if let Ok(call) = internal(BIGINT_CONSTANT, expr.clone(), SqlType::decimal(22, 1), &other_ty) {
+            return call;
+        }
+    }
     if !ty.is_string() {
         return expr;
     }
@@ -353,6 +365,15 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
         SqlType::DOUBLE
     };
     implicit_cast(expr, target)
+}
+
+/// Whether an expression reads a user variable, which may change before it is compared.
+fn reads_variable(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |part| {
+        found |= matches!(part, Expr::Call { function, .. } if function.0.name.starts_with('@'));
+    });
+    found
 }
 
 /// The type of a constant text that is compared with exact numbers. Its precision tells the text of warnings

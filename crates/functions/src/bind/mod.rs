@@ -121,10 +121,15 @@ pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
 }
 
 /// Converts a column of an operand to the type of the result. In a text column, a BIT becomes the digits of
-/// its number.
+/// its number. A column of BINARY pads its values.
 pub fn in_union(expr: Expr, ty: SqlType) -> Expr {
     match expr.ty().kind {
         TypeKind::Bit if ty.is_string() => implicit_cast(implicit_cast(expr, SqlType::BIGINT_UNSIGNED), ty),
+        _ if ty.kind == TypeKind::Char && ty.is_binary() && expr.ty() != ty => Expr::Cast {
+            input: Box::new(expr),
+            ty,
+            implicit: false,
+        },
         _ => implicit_cast(expr, ty),
     }
 }
@@ -185,7 +190,14 @@ fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> 
         ty if ty.is_float() && ty.decimals != SqlType::NOT_FIXED => implicit_cast(e, SqlType::DOUBLE),
         _ => e,
     };
-    let both = [operand, when].map(whole);
+    let mut both = [operand, when].map(whole);
+    // `=` would compare a BIGINT exactly with a double that is an integer.
+    if both.iter().any(|e| e.ty().is_float()) {
+        both = both.map(|e| match e.ty().kind {
+            TypeKind::BigInt => implicit_cast(e, SqlType::DOUBLE),
+            _ => e,
+        });
+    }
     let others = |is: fn(&SqlType) -> bool| both.iter().all(|e| is_json(e) || is(&e.ty()));
     let ty = if others(SqlType::is_string) {
         SqlType {

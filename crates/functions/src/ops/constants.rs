@@ -9,7 +9,7 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
 use crate::bind::compare::{
-    DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER, DATETIME_OPERAND,
+    BIGINT_CONSTANT, DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER, DATETIME_OPERAND,
     DATETIME_PARAMETER, TIME_CONSTANT, YEAR_BEGINNING, YEAR_CONSTANT,
 };
 use crate::cast::number::full_year;
@@ -39,6 +39,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
     function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
     function(YEAR_BEGINNING, 2, 2, resolve_converted, year_beginning),
+    function(BIGINT_CONSTANT, 2, 2, resolve_converted, bigint_constant),
     function("frame offset", 1, 1, resolve_frame_offset, frame_offset).sees_null(),
     function("key exact", 1, 1, resolve_converted, |c, a| key(c, a, 0)),
     function("key down", 1, 1, resolve_converted, |c, a| key(c, a, -1)),
@@ -275,6 +276,19 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         _ if call.ty.unsigned => year.to_u64().map_or(Value::Null, Value::UInt),
         _ => year.to_i64().map_or(Value::Null, Value::Int),
     })
+}
+
+/// A DOUBLE that is compared with a BIGINT column: an integer as itself, other numbers between the integers
+/// around them.
+fn bigint_constant(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    /// More than any BIGINT.
+    const BEYOND: i128 = 100_000_000_000_000_000_000;
+    let value = args.first().map_or(0.0, crate::datum::to_double);
+    let floor = (value.floor() as i128).clamp(-BEYOND, BEYOND);
+    Ok(Value::Decimal(match value.fract() == 0.0 {
+        true => Decimal::from_i128(floor, 0),
+        false => Decimal::from_i128(floor * 10 + 5, 1),
+    }))
 }
 
 /// A constant as a key of a column's type; see [`crate::bind::key_cast`]. `direction`: -1 down, 0 exact, 1

@@ -56,7 +56,10 @@ impl Scope<'_> {
             // They only bring a value into a form that is compared or sent.
             [only, ..]
                 if name.starts_with("key ")
-                    || matches!(name, "aggregate result" | "char padding" | "datetime list item") =>
+                    || matches!(
+                        name,
+                        "aggregate result" | "bigint constant" | "char padding" | "datetime list item"
+                    ) =>
             {
                 self.expr(only)
             }
