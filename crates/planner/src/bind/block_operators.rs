@@ -9,9 +9,10 @@ use super::bound_block::{BoundBlock, is_constant};
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::from_place::filtered;
 use super::grouping::{Groups, rollup_order};
+use super::subqueries::Subqueries;
 use super::window::windowed;
 use super::{Binder, hints, limit};
-use crate::logical::{ColumnId, Logical};
+use crate::logical::{ColumnId, Logical, columns_of};
 use crate::plan::{OutputLimit, SortKey};
 
 /// The block's operators above its filtered rows.
@@ -49,6 +50,10 @@ pub fn operators(
             result.nullable = item.expr.nullable();
         }
     }
+    let of_shown_rows = match limit.count.is_some() && !bound.distinct && bound.windows.borrow().is_empty() {
+        true => subqueries_of_items(&bound),
+        false => Subqueries::default(),
+    };
     rel = std::mem::take(&mut bound.above).applied_to(rel);
     rel = filtered(rel, bound.having.take());
     rel = sorted(rel, std::mem::take(&mut bound.order_of_groups));
@@ -62,9 +67,13 @@ pub fn operators(
         let (sorted, ids, by_hidden) = distinct_rows(binder, rel, &exprs, bound.order_by)?;
         (limited(sorted, limit), ids, by_hidden)
     } else {
-        rel = sorted(rel, bound.order_by);
-        // The rows that OFFSET leaves out are not computed: their items do not fail.
-        let (projected, ids) = projected(binder, limited(rel, limit), &exprs);
+        // The rows that LIMIT and OFFSET leave out are not computed: their items do not fail.
+        let mut rows = limited(sorted(rel, bound.order_by.clone()), limit);
+        if !of_shown_rows.is_empty() {
+            // A subquery may become a join, which need not keep the order.
+            rows = sorted(of_shown_rows.applied_to(rows), bound.order_by);
+        }
+        let (projected, ids) = projected(binder, rows, &exprs);
         (projected, ids, false)
     };
     let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results);
@@ -89,6 +98,13 @@ pub fn operators(
         is_merged,
         block: block_read,
     })
+}
+
+/// Takes out the subqueries that only the select list needs.
+fn subqueries_of_items(bound: &BoundBlock) -> Subqueries {
+    let keys = bound.order_by.iter().map(|key| &key.expr);
+    let needed = keys.chain(&bound.having).flat_map(columns_of);
+    bound.above.split_off_unneeded(needed.collect())
 }
 
 fn sorted(input: Logical, keys: Vec<SortKey>) -> Logical {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use functions::Expr;
 use types::Result;
 
-use crate::logical::{Apply, ApplyKind, ColumnId, Logical};
+use crate::logical::{Apply, ApplyKind, ColumnId, Logical, columns_of};
 
 /// The subqueries of some expressions, in the order in which they are evaluated.
 #[derive(Default)]
@@ -49,6 +49,27 @@ impl Subqueries {
             .partition(|subquery| subquery.kind.columns().iter().any(|id| columns.contains(id)));
         self.0.replace(stay);
         others.0.borrow_mut().extend(moved);
+    }
+
+    /// Takes out those whose columns neither `needed` nor a subquery that stays names.
+    pub fn split_off_unneeded(&self, mut needed: BTreeSet<ColumnId>) -> Self {
+        let (mut stay, mut others) = (Vec::new(), Vec::new());
+        // A subquery can name only those before it.
+        for subquery in self.0.take().into_iter().rev() {
+            if !subquery.kind.columns().iter().any(|id| needed.contains(id)) {
+                others.push(subquery);
+                continue;
+            }
+            needed.extend(subquery.rel.outer_columns());
+            if let ApplyKind::Any { condition, .. } = &subquery.kind {
+                needed.extend(columns_of(condition));
+            }
+            stay.push(subquery);
+        }
+        stay.reverse();
+        others.reverse();
+        self.0.replace(stay);
+        Self(RefCell::new(others))
     }
 
     /// The outer columns of the subquery that computes a column.
