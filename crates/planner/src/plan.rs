@@ -115,7 +115,7 @@ pub struct ResultColumn {
     pub auto_increment: bool,
     pub no_default: bool,
     pub on_update_now: bool,
-    /// It has no table, but comes from a temporary one: it is announced as columns of tables are.
+    /// It comes from a temporary table: it is announced as columns of tables are.
     pub is_stored: bool,
 }
 

@@ -100,13 +100,27 @@ impl BoundQuery {
 
     /// The columns as another query names them.
     pub fn relation_columns(&self) -> Vec<RelationColumn> {
-        let column = |column: &QueryColumn| RelationColumn {
-            name: column.result.name.clone(),
-            id: column.id,
-            ty: column.ty,
-            nullable: column.nullable,
-            strength: Some(column.strength().in_table()),
-            origin: self.is_merged.then(|| Box::new(column.result.clone())),
+        let column = |column: &QueryColumn| {
+            let origin = match self.is_merged {
+                true => Some(column.result.clone()),
+                false => column.result.in_temporary_table().map(|of_table| ResultColumn {
+                    is_stored: true,
+                    ..of_table
+                }),
+            };
+            let mut of_relation = RelationColumn {
+                name: column.result.name.clone(),
+                id: column.id,
+                ty: column.ty,
+                nullable: column.nullable,
+                strength: Some(column.strength().in_table()),
+                origin: origin.map(Box::new),
+                announced: None,
+            };
+            if column.result.is_stored {
+                of_relation.set_stored(column.ty);
+            }
+            of_relation
         };
         self.columns.iter().map(column).collect()
     }

@@ -141,7 +141,10 @@ fn know(
 ) {
     for (column, made) in columns.iter_mut().zip(definition.output()) {
         column.id = made.id;
-        column.ty = made.ty;
+        match column.announced {
+            Some(_) => column.set_stored(made.ty),
+            None => column.ty = made.ty,
+        }
     }
     binder.common_tables.borrow_mut().push(KnownTable {
         name: name.to_owned(),
@@ -207,6 +210,7 @@ fn recursive_table(
     let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
     for column in &mut columns {
         column.nullable = true;
+        column.set_stored(column.ty);
     }
     let seed = binder.in_types(seed, &types);
     know(binder, id, name, columns.clone(), &seed, true);

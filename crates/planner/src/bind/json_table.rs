@@ -103,6 +103,7 @@ fn json_column(binder: &Binder<'_>, name: &str, ty: SqlType) -> RelationColumn {
         nullable: true,
         strength: None,
         origin: None,
+        announced: None,
     }
 }
 

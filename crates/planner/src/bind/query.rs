@@ -214,6 +214,7 @@ impl Binder<'_> {
             column.ty = made.ty;
             column.expr = Expr::made_column(made.id.0, made.ty, column.nullable, strength);
             column.result = ResultColumn {
+                original_name: column.result.name.clone(),
                 is_stored: true,
                 ..ResultColumn::unnamed(&column.result.name, ty, column.nullable)
             };

@@ -75,13 +75,15 @@ fn column_of_query(
     if let Some(stored) = stored_column(binder, column) {
         let default = match stored.default {
             _ if stored.makes_ids() => Default::Literal("0".to_owned()),
+            // A temporary table keeps no default that is computed.
+            Default::Now if result.is_stored => Default::Literal(implicit(&column.ty)),
             // An outer join makes it nullable, and still it has no default.
             Default::None if column.nullable && !stored.nullable => Default::Dropped,
             default => default,
         };
         return Column {
             default,
-            on_update_now: stored.on_update_now,
+            on_update_now: stored.on_update_now && !result.is_stored,
             explicit_collation: stored.explicit_collation,
             comment: stored.comment,
             ..Column::plain(&result.name, column.ty, column.nullable)

@@ -7,11 +7,14 @@ use functions::coercibility::Strength;
 use functions::expr::Label;
 use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
 use syntax::ast::{ColumnName, ObjectName};
-use types::SqlType;
+use types::{SqlType, TypeKind};
 
 use crate::logical::ColumnId;
 use crate::object_access::ThroughView;
 use crate::plan::ResultColumn;
+
+/// How many characters a BIGINT may have.
+const BIGINT_CHARS: u32 = 20;
 
 /// A table, a derived table or a common table expression as a query block names it.
 #[derive(Debug, Clone)]
@@ -42,8 +45,26 @@ pub struct RelationColumn {
     pub nullable: bool,
     /// How strong its collation is; `None`: as that of a table's column.
     pub strength: Option<Strength>,
-    /// How the column is announced, if its query is merged into the one around it.
+    /// How the column is announced, if its query is merged into the one around it, or if it is a table's column.
     pub origin: Option<Box<ResultColumn>>,
+    /// The type that is announced, if expressions take the column for a wider one.
+    pub announced: Option<SqlType>,
+}
+
+impl RelationColumn {
+    /// Takes the column for one of a temporary table that a set operation or a recursion fills: an integer of any
+    /// width is a BIGINT there, and is announced with the width of its values.
+    pub fn set_stored(&mut self, ty: SqlType) {
+        let is_narrow = ty.kind == TypeKind::BigInt && ty.length < BIGINT_CHARS;
+        self.announced = is_narrow.then_some(ty);
+        self.ty = match is_narrow {
+            true => SqlType {
+                length: BIGINT_CHARS,
+                ..ty
+            },
+            false => ty,
+        };
+    }
 }
 
 /// A view as a query block names it.

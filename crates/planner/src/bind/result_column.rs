@@ -29,6 +29,17 @@ impl ResultColumn {
             is_stored: false,
         }
     }
+
+    /// A table's column among the rows of a query that are stored in a temporary table: it has the names of the
+    /// table that it is of, and no keys. `None` for an expression.
+    pub fn in_temporary_table(&self) -> Option<Self> {
+        (!self.original_table.is_empty()).then(|| Self {
+            database: self.database.clone(),
+            original_table: self.original_table.clone(),
+            no_default: self.no_default,
+            ..Self::unnamed(&self.name, self.ty, self.nullable)
+        })
+    }
 }
 
 /// The definition of an output column, with what it has of the column of `scope` that it is.
@@ -48,6 +59,7 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
         RelationSource::Table { table, .. } => table,
         RelationSource::Query(columns) => {
             let of = &columns[offset];
+            column.ty = of.announced.unwrap_or(column.ty);
             match &of.origin {
                 // It is the column of a table.
                 Some(origin) if !origin.original_table.is_empty() => {

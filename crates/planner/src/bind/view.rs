@@ -187,20 +187,11 @@ fn view_relation(
 /// A column of a view whose rows are those of a temporary table: it has the names of the table that it is of, and
 /// no keys.
 fn announced(column: &ResultColumn, view: &Table) -> ResultColumn {
-    let unnamed = ResultColumn::unnamed(&column.name, column.ty, column.nullable);
-    match column.original_table.is_empty() {
-        true => ResultColumn {
-            database: view.database.clone(),
-            original_table: view.name.clone(),
-            ..unnamed
-        },
-        false => ResultColumn {
-            database: column.database.clone(),
-            original_table: column.original_table.clone(),
-            no_default: column.no_default,
-            ..unnamed
-        },
-    }
+    column.in_temporary_table().unwrap_or_else(|| ResultColumn {
+        database: view.database.clone(),
+        original_table: view.name.clone(),
+        ..ResultColumn::unnamed(&column.name, column.ty, column.nullable)
+    })
 }
 
 /// Clauses that FROM cannot have for a view.

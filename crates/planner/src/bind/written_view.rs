@@ -129,6 +129,7 @@ fn with_computed(
             nullable: item.expr.nullable(),
             strength: Some(bind::strength_of(std::slice::from_ref(&item.expr))),
             origin: None,
+            announced: None,
         });
     }
     if computed.is_empty() {
