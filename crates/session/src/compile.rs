@@ -43,6 +43,20 @@ fn key<'a>(session: &'a Session, text: &'a str, params: &'a [SqlType]) -> PlanKe
     }
 }
 
+/// The key of a prepared statement. Its text may be that of a statement whose literals have become parameters, and
+/// comparisons take a literal otherwise than a parameter: as a date that must be valid, for example.
+fn prepared_key<'a>(session: &'a Session, text: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {
+    const PREPARED: u64 = 1 << 63;
+    let key = key(session, text, params);
+    match params.is_empty() {
+        true => key,
+        false => PlanKey {
+            environment: key.environment ^ PREPARED,
+            ..key
+        },
+    }
+}
+
 /// Finds the shared plan of a text whose literals have become parameters. `None`: plans of such texts are not
 /// shared, or the text must be planned with its literals.
 pub(crate) fn find_normalized(session: &Session, template: &Template) -> Result<Option<Arc<CachedPlan>>> {
@@ -111,7 +125,7 @@ pub(crate) fn compile_prepared(
     params: &[SqlType],
     values: &[Value],
 ) -> Result<Compiled> {
-    let key = key(session, text, params);
+    let key = prepared_key(session, text, params);
     if let Some(found) = cached(session, &key) {
         return Ok(Compiled::Plan(found));
     }

@@ -86,7 +86,8 @@ fn check_grouping_calls(expr: &Expr, select: &BoundBlock) -> Result<()> {
             && function.0.name == "grouping"
             && select.rollup
         {
-            let unknown = args.iter().position(|arg| !select.keys.contains(arg));
+            let is_key = |arg: &Expr| super::grouping::key_of(&select.keys, arg).is_some();
+            let unknown = args.iter().position(|arg| !is_key(arg));
             wrong = wrong.or(unknown);
         }
     });

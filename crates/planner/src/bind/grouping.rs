@@ -77,7 +77,7 @@ impl Groups<'_, '_> {
         };
         let mut bits: Option<Expr> = None;
         for (position, arg) in args.iter().enumerate() {
-            let Some(key) = self.keys.iter().position(|key| key == arg) else {
+            let Some(key) = key_of(self.keys, arg) else {
                 return Err(not_a_key(position + 1));
             };
             let bit = rolled_up(
@@ -119,6 +119,11 @@ impl Groups<'_, '_> {
             label: label_of(column),
         })
     }
+}
+
+/// The position of the key that an argument of GROUPING() names. An ENUM is the key itself, and not its text.
+pub fn key_of(keys: &[Expr], arg: &Expr) -> Option<usize> {
+    keys.iter().position(|key| key == arg || key == arg.as_stored())
 }
 
 /// The order that groups WITH ROLLUP come in: by the keys, and after each group of groups the one that sums

@@ -554,13 +554,13 @@ impl DuplicateNames<'_, '_> {
             return None;
         }
         if alias.columns.is_empty() {
-            // Without a list of its own, only a qualified name can mean the new row.
-            name.table.as_ref()?;
-            return self.table.find(&ColumnName {
+            // Without a list of its own it has the names of the columns that are inserted.
+            let found = self.table.find(&ColumnName {
                 database: None,
                 table: None,
                 column: name.column.clone(),
             });
+            return found.filter(|offset| self.columns.contains(offset));
         }
         let position = alias
             .columns
@@ -573,7 +573,10 @@ impl DuplicateNames<'_, '_> {
 impl Names for DuplicateNames<'_, '_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         if let Some(offset) = self.of_alias(name) {
-            return Ok(self.new_value(offset));
+            return match self.table.find(name) {
+                Some(_) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
+                None => Ok(self.new_value(offset)),
+            };
         }
         let read = match self.read {
             Some(read) => read.find(name, FIELD_LIST)?.map(|column| (read, column)),

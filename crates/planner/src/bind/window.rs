@@ -2,6 +2,8 @@
 //!
 //! Source: manual 12.20.2 "Window Function Concepts and Syntax", 12.20.4 "Named Windows".
 
+use std::borrow::Cow;
+
 use functions::window::{self, Frame, FrameBound, FrameUnit, WindowCall};
 use functions::{Expr, bind};
 use syntax::ast::{self, NamedWindow, WindowSpec};
@@ -40,17 +42,17 @@ pub(super) fn bind_over(
         windows: None,
         ..*context
     };
-    let spec = match over {
-        ast::Window::Named(name) => WindowSpec {
+    let written = match over {
+        ast::Window::Named(name) => Cow::Owned(WindowSpec {
             base: Some(name.clone()),
             partition_by: Vec::new(),
             order_by: Vec::new(),
             frame: None,
-        },
-        ast::Window::Spec(spec) => (**spec).clone(),
+        }),
+        ast::Window::Spec(spec) => Cow::Borrowed(&**spec),
     };
     let named = matches!(over, ast::Window::Named(_));
-    let spec = refined(binder, &spec, UNNAMED, named, 0)?;
+    let spec = refined(binder, &written, UNNAMED, named, 0)?;
     let name = match over {
         ast::Window::Named(name) => name,
         ast::Window::Spec(_) => UNNAMED,
@@ -99,15 +101,17 @@ fn window_call(binder: &Binder<'_>, function: &ast::Expr, context: &Context<'_>)
 }
 
 /// The specification of the window `of` with what it takes from the windows it refines.
-fn refined(
+///
+/// One that refines no other is the statement's own, whose names are noted by their place in it.
+fn refined<'s>(
     binder: &Binder<'_>,
-    spec: &WindowSpec,
+    spec: &'s WindowSpec,
     of: &str,
     is_name: bool,
     depth: usize,
-) -> Result<WindowSpec> {
+) -> Result<Cow<'s, WindowSpec>> {
     let Some(name) = &spec.base else {
-        return Ok(spec.clone());
+        return Ok(Cow::Borrowed(spec));
     };
     let known = binder.windows.borrow().last().cloned().unwrap_or_default();
     let Some(base) = known.iter().find(|w| w.name.eq_ignore_ascii_case(name)) else {
@@ -119,9 +123,9 @@ fn refined(
             "There is a circularity in the window dependency graph.",
         ));
     }
-    let base = refined(binder, &base.spec, &base.name, false, depth + 1)?;
+    let base = refined(binder, &base.spec, &base.name, false, depth + 1)?.into_owned();
     if is_name {
-        return Ok(base);
+        return Ok(Cow::Owned(base));
     }
     if !spec.partition_by.is_empty() {
         return Err(Error::new(
@@ -141,7 +145,7 @@ fn refined(
             format!("Window '{of}' cannot inherit '{name}' since both contain an ORDER BY clause."),
         ));
     }
-    Ok(WindowSpec {
+    Ok(Cow::Owned(WindowSpec {
         base: None,
         partition_by: base.partition_by,
         order_by: match spec.order_by.is_empty() {
@@ -149,7 +153,7 @@ fn refined(
             false => spec.order_by.clone(),
         },
         frame: spec.frame.clone(),
-    })
+    }))
 }
 
 /// Checks the block's named windows, used or not.

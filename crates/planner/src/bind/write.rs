@@ -187,20 +187,6 @@ fn found_rows<'a>(
             for_writing: Some(needs_before(clauses.statement, tables)),
         },
     )?;
-    // A list of tables has neither; a join is one table (sql_yacc.yy, update_stmt).
-    if tables.len() > 1 {
-        let refused = match (clauses.order_by.is_empty(), clauses.limit) {
-            (false, _) => Some("ORDER BY"),
-            (true, Some(_)) => Some("LIMIT"),
-            (true, None) => None,
-        };
-        if let Some(clause) = refused {
-            return Err(Error::new(
-                errno::ER_WRONG_USAGE,
-                format!("Incorrect usage of {} and {clause}", clauses.statement),
-            ));
-        }
-    }
     Ok(WrittenRows {
         from,
         clauses,
