@@ -350,8 +350,12 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
         && !reads_variable(&expr)
     {
         // Beyond 2^53 several integers are one double. MySQL stores the constant in the column's type.
-        if let Ok(call) = internal(BIGINT_CONSTANT, expr.clone(), SqlType::decimal(22, 1), &other_ty) {
-            return call;
+        if let Some(function) = crate::registry::find(BIGINT_CONSTANT) {
+            return Expr::Call {
+                function,
+                args: vec![expr],
+                ty: SqlType::decimal(22, 1),
+            };
         }
     }
     if !ty.is_string() {

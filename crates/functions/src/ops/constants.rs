@@ -39,7 +39,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
     function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
     function(YEAR_BEGINNING, 2, 2, resolve_converted, year_beginning),
-    function(BIGINT_CONSTANT, 2, 2, resolve_converted, bigint_constant),
+    function(BIGINT_CONSTANT, 1, 1, resolve_converted, bigint_constant),
     function("frame offset", 1, 1, resolve_frame_offset, frame_offset).sees_null(),
     function("key exact", 1, 1, resolve_converted, |c, a| key(c, a, 0)),
     function("key down", 1, 1, resolve_converted, |c, a| key(c, a, -1)),
