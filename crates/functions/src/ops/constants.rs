@@ -9,8 +9,8 @@ use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
 use crate::bind::compare::{
-    BIGINT_CONSTANT, DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER, DATETIME_OPERAND,
-    DATETIME_PARAMETER, TIME_CONSTANT, YEAR_BEGINNING, YEAR_CONSTANT,
+    BIGINT_CONSTANT, DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER,
+    DATETIME_OPERAND, DATETIME_PARAMETER, TIME_CONSTANT, YEAR_BEGINNING, YEAR_CONSTANT,
 };
 use crate::cast::number::full_year;
 use crate::context::Strictness;
