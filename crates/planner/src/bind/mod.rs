@@ -165,6 +165,10 @@ pub fn bind_filter(condition: &ast::Expr, columns: &[(String, SqlType)], env: &B
     binder.scalar(condition, &context::Context::of(&names))
 }
 
+/// The error for a part that an expression of a definition may not have, with the name of the function if the part
+/// is a call.
+type RefusedPart<'a> = &'a dyn Fn(Option<&str>) -> Error;
+
 /// One statement's binding.
 pub(crate) struct Binder<'a> {
     pub env: &'a BindEnv<'a>,
@@ -173,9 +177,8 @@ pub(crate) struct Binder<'a> {
     cacheable: Cell<bool>,
     /// The statement assigns to user variables, row by row.
     pub assigns: bool,
-    /// Set while an expression of a definition is bound: the error for a part that it may not have, with the name
-    /// of the function if the part is a call.
-    pub in_definition: Option<&'a dyn Fn(Option<&str>) -> Error>,
+    /// Set while an expression of a definition is bound.
+    in_definition: Option<RefusedPart<'a>>,
     /// The privileges and locks that the statement needs.
     pub accesses: Accesses,
     /// The tables that the statement writes to.
