@@ -157,7 +157,8 @@ impl Privileges {
         self.restrictions = merged.filter(|(_, restricted)| !restricted.is_empty()).collect();
     }
 
-    fn restricted_in(&self, database: &str) -> PrivilegeSet {
+    /// What of the global privileges does not count in a database.
+    pub fn restricted_in(&self, database: &str) -> PrivilegeSet {
         self.restrictions
             .get(database)
             .copied()

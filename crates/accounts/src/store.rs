@@ -152,6 +152,11 @@ impl AccountStore {
         ))
     }
 
+    /// Whether all accounts have the role.
+    pub fn is_mandatory(&self, role: &AccountName) -> bool {
+        self.mandatory.lock().contains(role)
+    }
+
     pub(crate) fn mandatory_roles(&self) -> Vec<AccountName> {
         self.mandatory.lock().clone()
     }

@@ -183,6 +183,7 @@ impl Runner {
             collation_connection: Collation::DEFAULT,
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
+            default_week_format: 0,
             time_zone: TimeZone::UTC,
             system_variable: &|_, name| match name {
                 "autocommit" => Ok(Value::Int(1)),

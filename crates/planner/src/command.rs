@@ -7,8 +7,8 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::PrivilegeGrant;
 use syntax::ast::{
-    AccountName, Diagnostics, ExplainFormat, ObjectKind, PrepareSource, ServerShow, SetClause, ShowFilter,
-    SplitPoints, TransactionStatement, UserStatement, XaStatement,
+    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ServerShow,
+    SetClause, ShowFilter, SplitPoints, TransactionStatement, UserStatement, XaStatement,
 };
 use types::Charset;
 
@@ -111,6 +111,7 @@ pub enum Command {
     Grant {
         grant: PrivilegeGrant,
         users: Vec<AccountName>,
+        grantor: Option<GrantAs>,
     },
     /// `what`: `None` for everything that the accounts have.
     Revoke {
@@ -119,8 +120,11 @@ pub enum Command {
         if_exists: bool,
         ignore_unknown: bool,
     },
-    Flush {
-        what: String,
+    Flush(Vec<FlushKind>),
+    /// No table: all.
+    FlushTables {
+        tables: Vec<TableName>,
+        read_lock: bool,
     },
     /// SPLIT TABLE.
     SplitTable {

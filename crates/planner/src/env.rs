@@ -40,6 +40,8 @@ pub struct BindEnv<'a> {
     pub collation_server: Collation,
     /// `@@div_precision_increment`.
     pub div_precision_increment: u8,
+    /// `@@default_week_format`.
+    pub default_week_format: u8,
     pub time_zone: TimeZone,
     /// `@@name` and `@@scope.name`. Fails with 1193 on an unknown name.
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
@@ -74,6 +76,7 @@ impl BindEnv<'_> {
             collation: self.collation_connection,
             sql_mode: self.sql_mode,
             div_precision_increment: self.div_precision_increment,
+            default_week_format: self.default_week_format,
             user_variables: Arc::new(self.user_variables.clone()),
             variable_types: HashMap::new(),
             literal_params: self.literal_params,

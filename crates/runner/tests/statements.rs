@@ -67,6 +67,7 @@ impl Program {
             collation_connection: Collation::DEFAULT,
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
+            default_week_format: 0,
             time_zone: TimeZone::UTC,
             system_variable: &|_, name| {
                 Err(types::Error::internal(format!(

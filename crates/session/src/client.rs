@@ -14,6 +14,9 @@ use wire::connection::ClientInfo;
 
 use crate::account_limits::Guard;
 
+/// The dynamic privilege that protects an account from those without it.
+pub const SYSTEM_USER: &str = "SYSTEM_USER";
+
 /// See the module. [`crate::privileges`] checks what the account may do.
 pub struct Client {
     pub info: ClientInfo,
@@ -48,7 +51,7 @@ impl Client {
         };
         client.refresh(accounts);
         let roles = match all_roles {
-            true => client.granted_roles(),
+            true => granted_roles(&client.account),
             false => client.account.default_roles.clone(),
         };
         client.activate(roles);
@@ -63,10 +66,11 @@ impl Client {
         }
     }
 
-    /// Applies the changes that GRANT and ALTER USER have made to the account since the last statement.
-    pub fn refresh(&mut self, accounts: &AccountStore) {
+    /// Applies the changes that GRANT and ALTER USER have made to the account since the last statement. Returns
+    /// whether accounts were changed.
+    pub fn refresh(&mut self, accounts: &AccountStore) -> bool {
         if accounts.is_current(&self.accounts) {
-            return;
+            return false;
         }
         let accounts = accounts.current();
         let (user, host) = self.account_parts();
@@ -81,6 +85,7 @@ impl Client {
             guard.refresh(&self.account, cluster::now_us());
         }
         self.apply_privileges();
+        true
     }
 
     /// Makes the privileges and the identity anew, after the account or its active roles have changed.
@@ -97,10 +102,6 @@ impl Client {
         });
     }
 
-    fn granted_roles(&self) -> Vec<AccountName> {
-        self.account.roles.iter().map(|role| role.name.clone()).collect()
-    }
-
     fn activate(&mut self, roles: Vec<AccountName>) {
         self.roles = roles;
         self.apply_privileges();
@@ -111,36 +112,9 @@ impl Client {
     /// # Errors
     /// 3530 for a role that the account does not have.
     pub fn set_roles(&mut self, roles: &Roles) -> Result<()> {
-        let roles = match roles {
-            Roles::Default => self.account.default_roles.clone(),
-            Roles::None => Vec::new(),
-            Roles::All => self.granted_roles(),
-            Roles::AllExcept(without) => {
-                let mut roles = self.granted_roles();
-                roles.retain(|role| !without.contains(role));
-                roles
-            }
-            Roles::List(roles) => {
-                self.check_roles(&self.account, roles)?;
-                let mut roles = roles.clone();
-                roles.sort();
-                roles.dedup();
-                roles
-            }
-        };
+        let roles = chosen_roles(&self.account, roles)?;
         self.activate(roles);
         Ok(())
-    }
-
-    /// Fails with 3530 for a role that the account does not have.
-    pub fn check_roles(&self, account: &Account, roles: &[AccountName]) -> Result<()> {
-        match roles.iter().find(|role| !account.has_role(role)) {
-            None => Ok(()),
-            Some(role) => {
-                let of = (account.user.clone(), account.host.clone());
-                Err(accounts::change::not_granted(role, &of))
-            }
-        }
     }
 
     pub fn has(&self, capability: u32) -> bool {
@@ -179,7 +153,7 @@ impl Client {
 
     pub fn is_system_user(&self, user: &str, host: &str) -> bool {
         let account = self.accounts.get(user, host);
-        account.is_some_and(|account| account.privileges.has_dynamic("SYSTEM_USER"))
+        account.is_some_and(|account| account.privileges.has_dynamic(SYSTEM_USER))
     }
 
     /// The privileges of a view's definer with its default roles; `None` if the definer does not exist.
@@ -196,17 +170,13 @@ impl Client {
         self.privileges.global.has(Privilege::Process) || user == self.info.user
     }
 
-    /// Whether the client may end the connections and statements of a user.
-    pub fn may_kill_connections_of(&self, user: &str) -> bool {
-        self.privileges.administers_connections() || user == self.info.user
-    }
-
     /// The client in a request to other nodes. `administers`: the request may apply to the connections of
     /// other accounts.
     fn requester(&self, administers: bool) -> Requester {
         Requester {
             user: self.info.user.clone(),
             administers,
+            is_system_user: self.privileges.has_dynamic(SYSTEM_USER),
         }
     }
 
@@ -217,6 +187,45 @@ impl Client {
 
     /// The client, in a request to end a connection.
     pub fn killer(&self) -> Requester {
-        self.requester(self.may_kill_connections_of(""))
+        self.requester(self.privileges.administers_connections())
+    }
+}
+
+fn granted_roles(account: &Account) -> Vec<AccountName> {
+    account.roles.iter().map(|role| role.name.clone()).collect()
+}
+
+/// The roles of an account that a statement names.
+///
+/// # Errors
+/// As [`check_roles`].
+pub fn chosen_roles(account: &Account, roles: &Roles) -> Result<Vec<AccountName>> {
+    Ok(match roles {
+        Roles::Default => account.default_roles.clone(),
+        Roles::None => Vec::new(),
+        Roles::All => granted_roles(account),
+        Roles::AllExcept(without) => {
+            let mut roles = granted_roles(account);
+            roles.retain(|role| !without.contains(role));
+            roles
+        }
+        Roles::List(roles) => {
+            check_roles(account, roles)?;
+            let mut roles = roles.clone();
+            roles.sort();
+            roles.dedup();
+            roles
+        }
+    })
+}
+
+/// Fails with 3530 for a role that the account does not have.
+pub fn check_roles(account: &Account, roles: &[AccountName]) -> Result<()> {
+    match roles.iter().find(|role| !account.has_role(role)) {
+        None => Ok(()),
+        Some(role) => {
+            let of = (account.user.clone(), account.host.clone());
+            Err(accounts::change::not_granted(role, &of))
+        }
     }
 }

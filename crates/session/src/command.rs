@@ -112,6 +112,9 @@ fn small_command(
     out: &mut dyn PacketSink,
 ) -> io::Result<Result<Option<Done>>> {
     let done = Ok(Ok(Some(Done::default())));
+    if let Err(error) = begin_small(session, &command) {
+        return Ok(Err(error));
+    }
     match command {
         Command::Ping => {
             session.process.counters.count_beside(SqlCommand::AdminCommands);
@@ -167,6 +170,19 @@ fn small_command(
         }
         _ => Ok(Err(Error::new(errno::ER_UNKNOWN_COM_ERROR, "Unknown command"))),
     }
+}
+
+/// Applies what was granted and revoked since the last command.
+///
+/// # Errors
+/// 1820 if the account has to change its password first.
+fn begin_small(session: &mut Session, command: &Command<'_>) -> Result<()> {
+    if matches!(command, Command::Ping | Command::StmtReset(_)) {
+        return Ok(());
+    }
+    session.refresh_client();
+    let guard = session.client.guard.as_ref();
+    guard.map_or(Ok(()), |guard| guard.check_password())
 }
 
 /// Sends the reply, unless it has been sent already.

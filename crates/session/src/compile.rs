@@ -339,6 +339,7 @@ fn bind_env<'a>(
         denied: &|name| errors::unknown_database(name),
         time_zone: session.settings.time_zone,
         div_precision_increment: session.settings.div_precision_increment,
+        default_week_format: session.settings.default_week_format,
         warnings: &session.diagnostics.planning,
         foreign_key_checks: session.settings.foreign_key_checks,
     }

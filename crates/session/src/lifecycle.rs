@@ -103,6 +103,7 @@ impl Session {
     }
 
     fn start(&mut self) -> Result<()> {
+        self.show_client();
         let shared = &self.shared;
         let default_days = shared.variables.integer("default_password_lifetime");
         let default_days = u16::try_from(default_days).unwrap_or(u16::MAX);

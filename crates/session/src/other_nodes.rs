@@ -110,7 +110,7 @@ impl Shared {
                 query_only,
             } => match self.processes.find(*connection) {
                 None => Reply::Unknown,
-                Some(process) if !requester.administers && process.user() != requester.user => Reply::Denied,
+                Some(process) if !process.may_be_killed_by(requester) => Reply::Denied,
                 Some(process) if *query_only => {
                     process.kill_query();
                     Reply::Killed

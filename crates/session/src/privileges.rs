@@ -7,7 +7,7 @@ use schema::model::{INFORMATION_SCHEMA, Schema};
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, errno};
 
-use crate::client::Client;
+use crate::client::{Client, SYSTEM_USER};
 use crate::errors;
 
 const ER_VIEW_NO_EXPLAIN: u16 = 1345;
@@ -160,7 +160,7 @@ impl Client {
     /// SYSTEM_USER.
     pub fn check_not_above(&self, user: &str, host: &str) -> Result<()> {
         match self.is_system_user(user, host) {
-            true => self.check_any("SYSTEM_USER", &[], &["SYSTEM_USER"]),
+            true => self.check_any(SYSTEM_USER, &[], &[SYSTEM_USER]),
             false => Ok(()),
         }
     }

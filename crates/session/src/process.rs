@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use cluster::message::Requester;
 use cluster::node::NUMBER_MAX;
 use cluster::{TableUse, TableUses};
 use parking_lot::{Mutex, RwLock};
@@ -17,6 +18,8 @@ pub struct Process {
     /// The interrupt that ends the running statement.
     pub interrupt: Arc<kv::Interrupt>,
     killed: AtomicBool,
+    /// The account with its active roles has SYSTEM_USER.
+    is_system_user: AtomicBool,
     activity: Mutex<Activity>,
     pub counters: SessionCounters,
     /// The tables that the transaction uses.
@@ -132,6 +135,16 @@ impl Process {
         (activity.command != "Sleep").then(|| activity.since.elapsed())
     }
 
+    pub(crate) fn set_system_user(&self, is_system_user: bool) {
+        self.is_system_user.store(is_system_user, Ordering::Relaxed);
+    }
+
+    /// Whether a requester may end the connection and its statements.
+    pub(crate) fn may_be_killed_by(&self, requester: &Requester) -> bool {
+        let reaches = requester.administers || self.user() == requester.user;
+        reaches && (requester.is_system_user || !self.is_system_user.load(Ordering::Relaxed))
+    }
+
     /// Whether KILL CONNECTION was called.
     pub fn is_killed(&self) -> bool {
         self.killed.load(Ordering::Relaxed)
@@ -232,6 +245,7 @@ impl ProcessList {
             id,
             interrupt: kv::Interrupt::new(),
             killed: AtomicBool::new(false),
+            is_system_user: AtomicBool::new(false),
             activity: Mutex::new(activity),
             counters: SessionCounters::default(),
             table_uses: OnceLock::new(),

@@ -18,7 +18,7 @@ use schema::temporary_tables::TemporaryTables;
 use types::{Result, Value};
 use wire::connection::TlsInfo;
 
-use crate::client::Client;
+use crate::client::{Client, SYSTEM_USER};
 use crate::counters::StatusCounter;
 use crate::diagnostics::Diagnostics;
 use crate::errors;
@@ -85,7 +85,20 @@ impl Session {
     pub(crate) fn begin_statement(&mut self) {
         self.diagnostics.begin();
         self.event = StatementEvent::default();
-        self.client.refresh(&self.shared.catalog.accounts);
+        self.refresh_client();
+    }
+
+    /// Applies what was granted to the client's account and revoked from it since the last command.
+    pub(crate) fn refresh_client(&mut self) {
+        if self.client.refresh(&self.shared.catalog.accounts) {
+            self.show_client();
+        }
+    }
+
+    /// Shows other sessions what the client's privileges mean for them.
+    pub(crate) fn show_client(&self) {
+        let is_system_user = self.client.privileges.has_dynamic(SYSTEM_USER);
+        self.process.set_system_user(is_system_user);
     }
 
     /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern

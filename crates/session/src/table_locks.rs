@@ -98,10 +98,7 @@ impl LockedTables {
             | Ddl::AlterDatabase { .. }
             | Ddl::DropDatabase { .. }
             | Ddl::CreateView { .. }
-            | Ddl::DropView { .. } => Err(Error::new(
-                ER_LOCK_OR_ACTIVE_TRANSACTION,
-                "Can't execute the given command because you have active locked tables or an active transaction",
-            )),
+            | Ddl::DropView { .. } => Err(has_locks()),
             // For an existing table that is locked, the error is that it exists.
             Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
                 self.check(&name.database, &name.name, None, Use::Read)
@@ -127,6 +124,13 @@ fn all_locked_for_reading() -> Error {
     Error::new(
         ER_CANT_UPDATE_WITH_READLOCK,
         "Can't execute the query because you have a conflicting read lock",
+    )
+}
+
+fn has_locks() -> Error {
+    Error::new(
+        ER_LOCK_OR_ACTIVE_TRANSACTION,
+        "Can't execute the given command because you have active locked tables or an active transaction",
     )
 }
 
@@ -220,14 +224,33 @@ impl TableLocks {
         }
     }
 
-    /// Fails if FLUSH TABLES would close tables with a READ lock.
-    pub fn check_flush(&self) -> Result<()> {
-        match self.0.as_ref().map(|locked| &locked.kind) {
-            Some(LockKind::Named(tables)) => match tables.iter().find(|locked| !locked.write) {
+    /// Fails if FLUSH TABLES would close tables with a READ lock, or tables that are not locked. `named`: none
+    /// for all.
+    pub fn check_flush(&self, named: &[TableName]) -> Result<()> {
+        let Some(locked) = &self.0 else {
+            return Ok(());
+        };
+        match &locked.kind {
+            LockKind::Named(tables) if named.is_empty() => match tables.iter().find(|locked| !locked.write) {
                 Some(locked) => Err(locked_for_reading(&locked.alias)),
                 None => Ok(()),
             },
-            _ => Ok(()),
+            LockKind::Named(_) => named
+                .iter()
+                .try_for_each(|name| locked.check(&name.database, &name.name, None, Use::Write)),
+            LockKind::AllForReading => Ok(()),
+        }
+    }
+
+    /// Whether all tables are locked for reading.
+    ///
+    /// # Errors
+    /// 1192 if some tables are locked.
+    pub fn are_all_locked(&self) -> Result<bool> {
+        match self.0.as_ref().map(|locked| &locked.kind) {
+            None => Ok(false),
+            Some(LockKind::AllForReading) => Ok(true),
+            Some(LockKind::Named(_)) => Err(has_locks()),
         }
     }
 

@@ -33,6 +33,9 @@ pub struct Requester {
     pub user: String,
     /// Whether the account may see and kill the connections of other users.
     pub administers: bool,
+    /// Whether the account has SYSTEM_USER, without which it cannot kill the connections of accounts that have it.
+    #[serde(default)]
+    pub is_system_user: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

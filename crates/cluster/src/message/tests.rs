@@ -25,6 +25,7 @@ fn kill(connection: u64) -> Request {
         requester: Requester {
             user: "root".to_owned(),
             administers: true,
+            is_system_user: true,
         },
         connection,
         query_only: false,
@@ -161,7 +162,11 @@ fn what_cannot_be_read_or_sent_blocks_no_other_message() {
     let administers = true;
     let user = "root".to_owned();
     let processes = Request::Processes {
-        requester: Requester { user, administers },
+        requester: Requester {
+            user,
+            administers,
+            is_system_user: false,
+        },
     };
     assert_eq!(ask(&a, &b, &processes), [(id(&b), Reply::TooLong)]);
     assert_eq!(ask(&a, &b, &kill(2)), [(id(&b), Reply::Killed)]);

@@ -188,6 +188,7 @@ impl Conn<'_> {
             collation_connection: Collation::DEFAULT,
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
+            default_week_format: 0,
             time_zone: self.time_zone,
             system_variable: &|_, name| {
                 Err(types::Error::internal(format!(

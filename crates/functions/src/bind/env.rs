@@ -16,6 +16,8 @@ pub struct TypeEnv {
     pub sql_mode: SqlMode,
     /// `@@div_precision_increment`.
     pub div_precision_increment: u8,
+    /// `@@default_week_format`: the mode of WEEK() without one.
+    pub default_week_format: u8,
     /// The session's user variables. The type of `@name`, bound by `call("@", [name])`, is that of its value.
     pub user_variables: Arc<HashMap<String, Value>>,
     /// The types of variables that the statement assigns to, which override those of the values.
@@ -48,6 +50,7 @@ impl Default for TypeEnv {
             collation: Collation::DEFAULT,
             sql_mode: SqlMode::default(),
             div_precision_increment: 4,
+            default_week_format: 0,
             user_variables: Arc::default(),
             variable_types: HashMap::new(),
             literal_params: false,

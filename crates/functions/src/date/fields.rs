@@ -7,7 +7,7 @@ use super::interval::Unit;
 use super::week::WeekRule;
 use super::{Moment, datetime_at, integer, moment_at, stays_dated, time_at};
 use crate::datum::Datum;
-use crate::expr::{Binding, Call, FunctionDef, Nullability, ScalarFn};
+use crate::expr::{Binding, Call, Expr, FunctionDef, Nullability, ScalarFn};
 use crate::registry::{Alias, Family, function};
 use crate::temporal::DateRules;
 
@@ -76,7 +76,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         |b| size(b, 3),
         |c, a| day(c, a, |d| WeekRule::of_mode(3).week(d).0),
     ),
-    function("week", 1, 2, |b| size_mode(b, 3), week)
+    function("week", 1, 2, resolve_week, week)
         .sees_null()
         .nullability(Nullability::Always),
     function("yearweek", 1, 2, |b| size_mode(b, 7), year_week)
@@ -102,6 +102,19 @@ fn size(_: &mut Binding<'_>, length: u32) -> Result<SqlType> {
 fn size_mode(binding: &mut Binding<'_>, length: u32) -> Result<SqlType> {
     binding.integer_if_given(1);
     Ok(integer(length))
+}
+
+fn resolve_week(binding: &mut Binding<'_>) -> Result<SqlType> {
+    if binding.args.len() == 1 {
+        add_week_format(binding);
+    }
+    size_mode(binding, 3)
+}
+
+/// Adds the session's mode as the last argument.
+fn add_week_format(binding: &mut Binding<'_>) {
+    let mode = Value::Int(i64::from(binding.env.default_week_format));
+    binding.args.push(Expr::literal(mode, SqlType::BIGINT));
 }
 
 fn name_type(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -161,9 +174,12 @@ fn month_name(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(name.map_or(Value::Null, Value::from))
 }
 
-/// `extract('unit', value)`.
+/// `extract('unit', value)`, of a week with the mode.
 fn resolve_extract(binding: &mut Binding<'_>) -> Result<SqlType> {
     let unit = Unit::parse(binding.keyword(0)?)?;
+    if unit == Unit::Week {
+        add_week_format(binding);
+    }
     Ok(integer(match unit {
         Unit::Year => 5,
         Unit::YearMonth => 7,
@@ -189,13 +205,13 @@ fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(Datum::String(name)) => Unit::parse(name)?,
         _ => return Ok(Value::Null),
     };
+    if unit == Unit::Week {
+        let date = datetime_at(call, args, 1, DateRules::CALENDAR)?;
+        let rule = WeekRule::of_mode(args.get(2).map_or(0, Datum::int));
+        return Ok(date.map_or(Value::Null, |d| Value::Int(rule.week(&d).0)));
+    }
     if unit.is_of_date() {
-        let rules = if unit == Unit::Week {
-            DateRules::CALENDAR
-        } else {
-            DateRules::of_fields(&call.ctx.sql_mode)
-        };
-        let date = datetime_at(call, args, 1, rules)?;
+        let date = datetime_at(call, args, 1, DateRules::of_fields(&call.ctx.sql_mode))?;
         return Ok(date.map_or(Value::Null, |d| Value::Int(date_part(unit, &d))));
     }
     let Some(moment) = moment_at(call, args, 1)? else {
@@ -218,7 +234,6 @@ fn date_part(unit: Unit, date: &DateTime) -> i64 {
         Unit::YearMonth => year * 100 + month,
         Unit::Quarter => quarter(date.month),
         Unit::Month => month,
-        Unit::Week => WeekRule::of_mode(0).week(date).0,
         _ => i64::from(date.day),
     }
 }

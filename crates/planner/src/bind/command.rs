@@ -3,7 +3,7 @@
 
 use functions::Expr;
 use syntax::ast::{
-    self, Diagnostics, ExplainFormat, Maintenance, SelectInto, SetClause, ShowStatement, SplitPoints,
+    self, Diagnostics, ExplainFormat, Flush, Maintenance, SelectInto, SetClause, ShowStatement, SplitPoints,
     Statement, Target,
 };
 use types::{Error, Result};
@@ -30,7 +30,11 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         Statement::Use(database) => Ok(Command::Use {
             database: database.clone(),
         }),
-        Statement::Flush(what) => Ok(Command::Flush { what: what.clone() }),
+        Statement::Flush(Flush::Kinds(kinds)) => Ok(Command::Flush(kinds.clone())),
+        Statement::Flush(Flush::Tables { tables, read_lock }) => Ok(Command::FlushTables {
+            tables: binder.table_names(tables)?,
+            read_lock: *read_lock,
+        }),
         Statement::Prepare { name, source } => Ok(Command::Prepare {
             name: name.clone(),
             source: source.clone(),

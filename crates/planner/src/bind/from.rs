@@ -46,24 +46,25 @@ impl Binder<'_> {
                     },
                 )?
             };
-            from = Some(match from {
+            let joined = match from {
                 None => part,
                 Some(left) => join::joined(self, left, part, Joined::Listed, place)?,
-            });
+            };
+            // Each table takes as long as there are tables before it, so the list is not read to its end.
+            if joined.scope.relations.len() > TABLES_MAX {
+                return Err(Error::new(
+                    ER_TOO_MANY_TABLES,
+                    format!("Too many tables; MySQL can only use {TABLES_MAX} tables in a join"),
+                ));
+            }
+            from = Some(joined);
         }
-        let from = from.unwrap_or_else(|| From {
+        Ok(from.unwrap_or_else(|| From {
             rel: Logical::OneRow,
             scope: Scope::default(),
             lateral: false,
             conditions: Vec::new(),
-        });
-        if from.scope.relations.len() > TABLES_MAX {
-            return Err(Error::new(
-                ER_TOO_MANY_TABLES,
-                format!("Too many tables; MySQL can only use {TABLES_MAX} tables in a join"),
-            ));
-        }
-        Ok(from)
+        }))
     }
 
     fn table_ref(&self, table: &TableRef, place: FromPlace<'_>) -> Result<From> {

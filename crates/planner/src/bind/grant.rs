@@ -9,6 +9,7 @@ use crate::command::Command;
 
 const ER_SYNTAX_ERROR: u16 = 1149;
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
+const ER_UNSUPPORTED_USE_OF_GRANT_AS: u16 = 3835;
 const ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED: u16 = 3929;
 
 pub(super) fn bind_grant(binder: &Binder<'_>, grant: &Grant) -> Result<Command> {
@@ -20,9 +21,16 @@ pub(super) fn bind_grant(binder: &Binder<'_>, grant: &Grant) -> Result<Command> 
     if grant.grant_option {
         bound.privileges |= PrivilegeSet::GRANT;
     }
+    if grant.grantor.is_some() && bound.level != GrantLevel::Global {
+        return Err(Error::new(
+            ER_UNSUPPORTED_USE_OF_GRANT_AS,
+            "GRANT ... AS is currently supported only for global privileges.",
+        ));
+    }
     Ok(Command::Grant {
         grant: bound,
         users: grant.users.clone(),
+        grantor: grant.grantor.clone(),
     })
 }
 

@@ -123,6 +123,7 @@ pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_
         collation_connection: stored.collation,
         collation_server: stored.collation,
         div_precision_increment: 4,
+        default_week_format: 0,
         time_zone: TimeZone::UTC,
         foreign_key_checks: true,
         system_variable: &|_, _| Err(names.refers_to_variable()),
@@ -183,6 +184,7 @@ pub(super) fn stored_expression(binder: &Binder<'_>, expr: &ast::Expr) -> Stored
         names: &Unqualified,
         charset: binder.env.charset_client.name(),
         introducers: true,
+        week_format: binder.env.default_week_format,
     };
     StoredExpression {
         text: style.expression(expr),

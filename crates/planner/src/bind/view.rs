@@ -229,6 +229,8 @@ pub fn view_text(view: &View, database: Option<&str>) -> Result<String> {
         names: &Within(database),
         charset: view.collation_connection.charset().name(),
         introducers: false,
+        // The stored text has all modes.
+        week_format: 0,
     };
     Ok(style.query(&query))
 }

@@ -63,6 +63,7 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
         names: &names,
         charset: binder.env.collation_connection.charset().name(),
         introducers: false,
+        week_format: binder.env.default_week_format,
     };
     let view = View {
         query: style.query(&query),

@@ -27,6 +27,10 @@ struct FramePlace<'a> {
     order_by: &'a [SortKey],
 }
 
+/// How many windows a query block may name. They may refine each other, so each is looked for among all others.
+const WINDOWS_MAX: usize = 127;
+const ER_TOO_MANY_WINDOWS: u16 = 4086;
+
 /// `function OVER window`: the column of the call's result.
 pub(super) fn bind_over(
     binder: &Binder<'_>,
@@ -158,6 +162,16 @@ fn refined<'s>(
 
 /// Checks the block's named windows, used or not.
 pub(super) fn check_windows(binder: &Binder<'_>, windows: &[NamedWindow]) -> Result<()> {
+    if windows.len() > WINDOWS_MAX {
+        return Err(Error::new(
+            ER_TOO_MANY_WINDOWS,
+            format!(
+                "Too many windows in SELECT: {}. Maximum allowed is {WINDOWS_MAX}. Use named windows to share windows between \
+                 window functions.",
+                windows.len()
+            ),
+        ));
+    }
     for (position, window) in windows.iter().enumerate() {
         let same = |other: &NamedWindow| other.name.eq_ignore_ascii_case(&window.name);
         if windows[..position].iter().any(same) {

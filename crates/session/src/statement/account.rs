@@ -1,13 +1,13 @@
-//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, roles, GRANT and REVOKE.
+//! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, roles. Privileges: [`super::grant`].
 //!
 //! `accounts` stores what they change.
 
-use accounts::change::{AccountChange, Grantor, Leniency, NewPassword, SecondPassword};
+use accounts::change::{AccountChange, Leniency, NewPassword, SecondPassword};
 use accounts::{
     AccountName, Accounts, CACHING_SHA2_PASSWORD, OptionChanges, RequiredCertificate, TlsRequirement,
 };
 use planner::command::Command;
-use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
+use schema::privilege::Privilege;
 use syntax::ast::{self, AccountOptions, Roles, UserSpec, UserStatement};
 use types::{Error, Result, Value, Warning, errno};
 use wire::auth::{Plugin, SHA256_PASSWORD};
@@ -28,47 +28,10 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
         Command::User(UserStatement::SetRole(roles)) => {
             let roles = named_roles(&session.client, roles);
             session.client.set_roles(&roles)?;
+            session.show_client();
             Vec::new()
         }
         Command::User(statement) => user_statement(session, statement)?,
-        Command::Grant { grant, users } => {
-            let users = named(&session.client, users);
-            check_may_grant(&session.client, grant)?;
-            check_system_users(session, &users)?;
-            let grantor = format!("{}@{}", session.client.account.user, session.client.account.host);
-            let by = Grantor {
-                name: &grantor,
-                now_us: session.view().now_us(),
-                restrictions: &session.client.privileges.restrictions,
-                partial_revokes: partial_revokes(session),
-            };
-            session.shared.catalog.accounts.grant(grant, &users, by)?;
-            Vec::new()
-        }
-        Command::Revoke {
-            what,
-            users,
-            if_exists,
-            ignore_unknown,
-        } => {
-            let users = named(&session.client, users);
-            let leniency = Leniency {
-                if_exists: *if_exists,
-                ignore_unknown: *ignore_unknown,
-            };
-            check_system_users(session, &users)?;
-            let accounts = &session.shared.catalog.accounts;
-            match what {
-                Some(grant) => {
-                    check_may_grant(&session.client, grant)?;
-                    accounts.revoke(grant, &users, leniency, partial_revokes(session))?
-                }
-                None => {
-                    check_manages_accounts(&session.client)?;
-                    accounts.revoke_everything(&users, leniency)?
-                }
-            }
-        }
         other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
     };
     session.diagnostics.add_all(warnings);
@@ -78,12 +41,8 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
     }
 }
 
-fn partial_revokes(session: &Session) -> bool {
-    session.shared.variables.boolean("partial_revokes")
-}
-
 /// The other nodes use the changed accounts before the statement ends.
-fn tell_other_nodes(session: &mut Session) -> Result<()> {
+pub(super) fn tell_other_nodes(session: &mut Session) -> Result<()> {
     let silent = session.shared.accounts_changed(&session.process.interrupt)?;
     session.diagnostics.add_all(silent);
     Ok(())
@@ -124,10 +83,11 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             to,
             with_admin,
         } => {
+            let to = named(client, to);
             check_gives_roles(client, roles)?;
-            accounts
-                .grant_roles(roles, &named(client, to), *with_admin)
-                .map(|()| Vec::new())
+            check_system_users(session, roles)?;
+            check_system_users(session, &to)?;
+            accounts.grant_roles(roles, &to, *with_admin).map(|()| Vec::new())
         }
         UserStatement::RevokeRoles {
             roles,
@@ -135,13 +95,16 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             if_exists,
             ignore_unknown,
         } => {
+            let from = named(client, from);
             check_gives_roles(client, roles)?;
+            check_system_users(session, roles)?;
+            check_system_users(session, &from)?;
             let leniency = Leniency {
                 if_exists: *if_exists,
                 ignore_unknown: *ignore_unknown,
             };
             accounts.check_not_mandatory(roles)?;
-            accounts.revoke_roles(roles, &named(client, from), leniency)
+            accounts.revoke_roles(roles, &from, leniency)
         }
     }
 }
@@ -157,6 +120,7 @@ fn create_users(
     for user in users {
         if let Some(Roles::List(roles)) = &user.default_roles {
             check_gives_roles(client, roles)?;
+            check_system_users(session, roles)?;
         }
     }
     let rules = PasswordRules::of(session);
@@ -200,6 +164,7 @@ fn set_default_roles(session: &Session, roles: &Roles, users: &[AccountName]) ->
     if !users.iter().all(|(user, host)| client.is_own(user, host)) {
         check_manages_accounts(client)?;
     }
+    check_system_users(session, &users)?;
     let listed = match roles {
         Roles::All => None,
         Roles::List(roles) => Some(roles.as_slice()),
@@ -210,11 +175,11 @@ fn set_default_roles(session: &Session, roles: &Roles, users: &[AccountName]) ->
 }
 
 /// The accounts, with CURRENT_USER() replaced by the client's own.
-fn named(client: &Client, names: &[AccountName]) -> Vec<AccountName> {
+pub(super) fn named(client: &Client, names: &[AccountName]) -> Vec<AccountName> {
     names.iter().map(|name| client.named_account(name)).collect()
 }
 
-fn named_roles(client: &Client, roles: &Roles) -> Roles {
+pub(super) fn named_roles(client: &Client, roles: &Roles) -> Roles {
     match roles {
         Roles::List(roles) => Roles::List(named(client, roles)),
         Roles::AllExcept(roles) => Roles::AllExcept(named(client, roles)),
@@ -227,7 +192,7 @@ fn check_creates_users(client: &Client) -> Result<()> {
 }
 
 /// UPDATE on `mysql` is enough, too, because MySQL stores accounts in its tables.
-fn check_manages_accounts(client: &Client) -> Result<()> {
+pub(super) fn check_manages_accounts(client: &Client) -> Result<()> {
     match client.privileges.of_database("mysql").has(Privilege::Update) {
         true => Ok(()),
         false => check_creates_users(client),
@@ -278,69 +243,29 @@ fn of_definers(session: &Session, users: &[AccountName]) -> Vec<Warning> {
 
 /// Fails with 1227 if a statement changes an account with SYSTEM_USER and the client does not have
 /// SYSTEM_USER.
-fn check_system_users(session: &Session, users: &[AccountName]) -> Result<()> {
+pub(super) fn check_system_users(session: &Session, users: &[AccountName]) -> Result<()> {
     users
         .iter()
         .try_for_each(|(user, host)| session.client.check_not_above(user, host))
 }
 
-/// Fails with 1044, 1045, 1142 or 1227 unless the client has the privileges that it grants or revokes, with
-/// GRANT OPTION.
-fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
-    let own = &client.privileges;
-    let wanted = grant.wanted() | PrivilegeSet::GRANT;
-    match &grant.level {
-        GrantLevel::Global => {
-            // Dynamic privileges have their own grant option.
-            let only_dynamic = (wanted - PrivilegeSet::GRANT).is_empty() && !grant.dynamic.is_empty();
-            if !only_dynamic {
-                client.check_everywhere(wanted)?;
-            }
-            let lacks =
-                |name: &&String| own.dynamic.get(*name) != Some(&true) && !own.global.has(Privilege::Super);
-            match grant.dynamic.iter().find(lacks) {
-                None => Ok(()),
-                Some(_) => Err(Error::new(
-                    errno::ER_SPECIFIC_ACCESS_DENIED_ERROR,
-                    "Access denied; you need (at least one of) the GRANT OPTION privilege(s) for this operation",
-                )),
-            }
-        }
-        GrantLevel::Database(pattern) => match own.of_databases(pattern).contains(wanted) {
-            true => Ok(()),
-            false => Err(client.account.denied_database(pattern)),
-        },
-        GrantLevel::Table(name) => {
-            let (database, table) = (&name.database, &name.name);
-            let of_table = own.of_table(database, table);
-            let of_columns = grant.columns.iter().map(|(_, privileges)| *privileges);
-            let on_columns = of_columns.fold(PrivilegeSet::NONE, |all, one| all | one);
-            let missing = (wanted - of_table) | (on_columns - of_table - own.of_columns(database, table));
-            if !missing.is_empty() {
-                return Err(client.table_denied(&missing.to_string(), table));
-            }
-            for (column, privileges) in &grant.columns {
-                let missing = *privileges - own.of_column(database, table, column);
-                if let Some(privilege) = missing.iter().next() {
-                    return Err(client.column_denied(privilege, table, column));
-                }
-            }
-            Ok(())
-        }
-    }
+/// Whether it changes nothing but the client's own password or default roles.
+fn changes_only_own(client: &Client, spec: &UserSpec) -> bool {
+    let has_such = spec.password.is_some()
+        || spec.default_roles.is_some()
+        || spec.second_password != ast::SecondPassword::Keep;
+    let has_others = spec.plugin.is_some()
+        || spec.hash.is_some()
+        || spec.locked.is_some()
+        || spec.options != AccountOptions::default();
+    client.is_own(&spec.user, &spec.host) && has_such && !has_others
 }
 
-/// ALTER USER. Every account may change its own password.
+/// ALTER USER. Every account may change its own password and default roles.
 fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i64) -> Result<Vec<Warning>> {
     let client = &session.client;
     let specs: Vec<UserSpec> = users.iter().map(|user| named_spec(client, user)).collect();
-    let changes_own_password = |spec: &UserSpec| {
-        client.is_own(&spec.user, &spec.host)
-            && spec.locked.is_none()
-            && spec.default_roles.is_none()
-            && spec.options == AccountOptions::default()
-    };
-    if !specs.iter().all(changes_own_password) {
+    if !specs.iter().all(|spec| changes_only_own(client, spec)) {
         check_creates_users(client)?;
     }
     specs

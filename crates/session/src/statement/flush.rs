@@ -1,64 +1,87 @@
 //! FLUSH: the only cache that could be stale is that of verified passwords. FLUSH TABLES may lock.
 
+use schema::definition::TableName;
 use schema::privilege::Privilege;
-use types::{Error, Result};
+use syntax::ast::FlushKind;
+use types::Result;
 
 use super::lock_tables;
+use crate::client::Client;
 use crate::session::Session;
 
 /// COM_REFRESH, which mysqladmin sends: a FLUSH for each bit that is set.
-pub fn refresh(session: &mut Session, kinds: u8) -> Result<()> {
-    const KINDS: [(u8, &str); 5] = [
-        (1, "PRIVILEGES"),
-        (2, "LOGS"),
-        (4, "TABLES"),
-        (8, "HOSTS"),
-        (16, "STATUS"),
+pub fn refresh(session: &mut Session, bits: u8) -> Result<()> {
+    const TABLES: u8 = 4;
+    const KINDS: [(u8, FlushKind); 4] = [
+        (1, FlushKind::Privileges),
+        (2, FlushKind::Logs),
+        (8, FlushKind::Hosts),
+        (16, FlushKind::Status),
     ];
     session.client.check_any("RELOAD", &[Privilege::Reload], &[])?;
-    let mut asked = KINDS.iter().filter(|(bit, _)| kinds & bit != 0);
-    asked.try_for_each(|(_, what)| run(session, what))
+    if bits & TABLES != 0 {
+        tables(session, &[], false)?;
+    }
+    let asked = KINDS.iter().filter(|(bit, _)| bits & bit != 0);
+    asked.for_each(|(_, kind)| flush(session, *kind));
+    Ok(())
 }
 
-/// `what` is in upper case.
-pub fn run(session: &mut Session, what: &str) -> Result<()> {
-    let words: Vec<&str> = what.split_whitespace().collect();
-    let ["TABLE" | "TABLES", rest @ ..] = words.as_slice() else {
-        let (label, dynamic) = match words.first() {
-            Some(&"STATUS") => ("RELOAD or FLUSH_STATUS", "FLUSH_STATUS"),
-            Some(&"USER_RESOURCES") => ("RELOAD or FLUSH_USER_RESOURCES", "FLUSH_USER_RESOURCES"),
-            Some(&"OPTIMIZER_COSTS") => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
-            _ => ("RELOAD", ""),
-        };
-        session
-            .client
-            .check_any(label, &[Privilege::Reload], &[dynamic])?;
-        if words.contains(&"PRIVILEGES")
-            && let Some(layer) = session.shared.connection_layer.get()
-        {
-            layer.forget_passwords();
-        }
-        if words.contains(&"STATUS") {
-            session.shared.processes.reset_counters(&session.process);
-        }
-        if words.contains(&"USER_RESOURCES") {
-            session.shared.account_usage.reset();
-        }
-        if words.last() == Some(&"LOGS") {
-            session.shared.events.slow_log.reopen();
-            session.shared.events.general_log.reopen();
-        }
-        return Ok(());
+/// FLUSH of everything but tables.
+///
+/// # Errors
+/// 1227 without the privilege for one of them.
+pub fn run(session: &Session, kinds: &[FlushKind]) -> Result<()> {
+    kinds.iter().try_for_each(|kind| check(&session.client, *kind))?;
+    kinds.iter().for_each(|kind| flush(session, *kind));
+    Ok(())
+}
+
+fn check(client: &Client, kind: FlushKind) -> Result<()> {
+    let (label, dynamic) = match kind {
+        FlushKind::Status => ("RELOAD or FLUSH_STATUS", "FLUSH_STATUS"),
+        FlushKind::UserResources => ("RELOAD or FLUSH_USER_RESOURCES", "FLUSH_USER_RESOURCES"),
+        FlushKind::OptimizerCosts => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
+        _ => ("RELOAD", ""),
     };
+    client.check_any(label, &[Privilege::Reload], &[dynamic])
+}
+
+fn flush(session: &Session, kind: FlushKind) {
+    let shared = &session.shared;
+    let events = &shared.events;
+    match kind {
+        FlushKind::Privileges => {
+            if let Some(layer) = shared.connection_layer.get() {
+                layer.forget_passwords();
+            }
+        }
+        FlushKind::Status => shared.processes.reset_counters(&session.process),
+        FlushKind::UserResources => shared.account_usage.reset(),
+        FlushKind::Logs => {
+            events.slow_log.reopen();
+            events.general_log.reopen();
+        }
+        FlushKind::SlowLogs => events.slow_log.reopen(),
+        FlushKind::GeneralLogs => events.general_log.reopen(),
+        // The error log is standard error. The others, hosts' names and costs in tables are not there.
+        FlushKind::BinaryLogs
+        | FlushKind::EngineLogs
+        | FlushKind::ErrorLogs
+        | FlushKind::RelayLogs
+        | FlushKind::Hosts
+        | FlushKind::OptimizerCosts => {}
+    }
+}
+
+/// FLUSH TABLES. `named`: none for all.
+pub fn tables(session: &mut Session, named: &[TableName], read_lock: bool) -> Result<()> {
     session
         .client
         .check_any("RELOAD or FLUSH_TABLES", &[Privilege::Reload], &["FLUSH_TABLES"])?;
-    match rest {
-        ["WITH", "READ", "LOCK"] => lock_tables::lock_all(session),
-        [.., "READ", "LOCK"] | [.., "FOR", "EXPORT"] => Err(Error::not_supported(
-            "FLUSH TABLES of named tables WITH READ LOCK or FOR EXPORT",
-            "use LOCK TABLES ... READ",
-        )),
-        _ => session.table_locks.check_flush(),
+    match (named, read_lock) {
+        ([], true) => lock_tables::lock_all(session),
+        (named, true) => lock_tables::lock_flushed(session, named),
+        (named, false) => session.table_locks.check_flush(named),
     }
 }

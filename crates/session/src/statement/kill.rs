@@ -7,13 +7,13 @@ use crate::session::Session;
 
 /// `KILL [QUERY]`.
 pub fn kill(session: &mut Session, id: u64, query_only: bool) -> Result<()> {
+    let requester = session.client.killer();
     let Some(process) = session.shared.processes.find(id) else {
-        let requester = session.client.killer();
         return session
             .shared
             .kill_elsewhere(requester, id, query_only, &session.process.interrupt);
     };
-    if !session.client.may_kill_connections_of(&process.user()) {
+    if !process.may_be_killed_by(&requester) {
         return Err(errors::not_owner(id));
     }
     let own = id == session.process.id;

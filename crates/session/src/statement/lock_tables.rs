@@ -1,4 +1,4 @@
-//! LOCK TABLES, UNLOCK TABLES and FLUSH TABLES WITH READ LOCK.
+//! LOCK TABLES, UNLOCK TABLES and FLUSH TABLES [t, ...] WITH READ LOCK.
 //!
 //! There are two differences to MySQL. A definition statement unlocks the tables while it runs, and locks
 //! them again before it replies. FLUSH TABLES WITH READ LOCK takes a READ lock on each existing table. So it
@@ -8,7 +8,7 @@ use cluster::metadata_lock::{SessionLocks, Use};
 use cluster::wait::WaitLimit;
 use planner::command::TableToLock;
 use schema::definition::TableName;
-use schema::model::{INFORMATION_SCHEMA, Table};
+use schema::model::{INFORMATION_SCHEMA, Table, wrong_object};
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::Result;
 
@@ -99,6 +99,31 @@ fn check_names(session: &Session, tables: &[TableToLock]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// FLUSH TABLES t, ... WITH READ LOCK. Tables only: the tables of a view are not locked.
+pub fn lock_flushed(session: &mut Session, names: &[TableName]) -> Result<()> {
+    let read = |name: &TableName| TableToLock {
+        table: name.clone(),
+        alias: name.name.clone(),
+        write: false,
+    };
+    let tables: Vec<TableToLock> = names.iter().map(read).collect();
+    let are_locked = session.table_locks.are_all_locked()?;
+    check_names(session, &tables)?;
+    for name in names {
+        let table = session.table(name)?;
+        if table.is_temporary() {
+            return Err(errors::no_such_table(name));
+        }
+        if table.view.is_some() {
+            return Err(wrong_object(&name.database, &name.name, "BASE TABLE"));
+        }
+    }
+    match are_locked {
+        true => Ok(()),
+        false => lock(session, &tables),
+    }
 }
 
 /// FLUSH TABLES WITH READ LOCK.

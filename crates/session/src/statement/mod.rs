@@ -12,6 +12,7 @@ pub mod explain;
 mod field_writer;
 pub mod flush;
 mod get_diagnostics;
+mod grant;
 mod histograms;
 mod inner_plan;
 mod into_file;
@@ -30,6 +31,7 @@ mod xa;
 
 use std::io;
 
+use accounts::change::Leniency;
 use functions::Strictness;
 use planner::command::{Command, Show};
 use schema::definition::Ddl;
@@ -203,7 +205,8 @@ fn plain(session: &mut Session, command: &Command) -> Result<()> {
             session.end_of_evaluation(&eval);
             Ok(())
         }
-        Command::Flush { what } => flush::run(session, what),
+        Command::Flush(kinds) => flush::run(session, kinds),
+        Command::FlushTables { tables, read_lock } => flush::tables(session, tables, *read_lock),
         Command::DropAbsent {
             kind,
             names,
@@ -214,6 +217,23 @@ fn plain(session: &mut Session, command: &Command) -> Result<()> {
             transaction_rules::join_transaction(session, false)
         }
         Command::UnlockTables => lock_tables::unlock(session),
+        Command::Grant {
+            grant,
+            users,
+            grantor,
+        } => grant::grant(session, grant, users, grantor.as_ref()),
+        Command::Revoke {
+            what,
+            users,
+            if_exists,
+            ignore_unknown,
+        } => {
+            let leniency = Leniency {
+                if_exists: *if_exists,
+                ignore_unknown: *ignore_unknown,
+            };
+            grant::revoke(session, what.as_ref(), users, leniency)
+        }
         other => account::run(session, other),
     }
 }

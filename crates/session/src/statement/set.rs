@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use accounts::name_in_backticks;
 use functions::{EvalContext, Expr};
 use planner::command::SetItem;
 use schema::privilege::Privilege;
@@ -20,6 +21,7 @@ use crate::variables::{Definition, lookup};
 /// Variables that a session copies from the global ones when it begins, and cannot set.
 const SESSION_READ_ONLY: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
 const ER_VARIABLE_IS_READONLY: u16 = 1621;
+const ER_MANDATORY_ROLE_OF_SYSTEM_USER: u16 = 3880;
 
 /// The warning for a value that names utf8mb3 or one of its collations.
 fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
@@ -74,17 +76,31 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     Ok(())
 }
 
-/// Fails if the client may not grant roles, and for a value that is not a list of roles.
+/// Fails if the client may not grant roles, for a value that is not a list of roles, and for a role that no account
+/// may have without having been granted it.
 fn check_roles(session: &Session, value: Option<&Value>) -> Result<()> {
     session
         .client
         .check_any("ROLE_ADMIN", &[Privilege::Super], &["ROLE_ADMIN"])?;
-    match value {
-        Some(Value::String(text)) if role_names(text).is_none() => Err(Error::new(
+    let Some(Value::String(text)) = value else {
+        return Ok(());
+    };
+    let Some(roles) = role_names(text) else {
+        return Err(Error::new(
             errno::ER_WRONG_VALUE_FOR_VAR,
             format!("Variable 'mandatory_roles' can't be set to the value of '{text}'"),
+        ));
+    };
+    let mut roles = roles.iter();
+    match roles.find(|(user, host)| session.client.is_system_user(user, host)) {
+        None => Ok(()),
+        Some((user, host)) => Err(Error::new(
+            ER_MANDATORY_ROLE_OF_SYSTEM_USER,
+            format!(
+                "Cannot set mandatory_roles: AuthId {} has 'SYSTEM_USER' privilege.",
+                name_in_backticks(user, host)
+            ),
         )),
-        _ => Ok(()),
     }
 }
 

@@ -182,7 +182,7 @@ const ROWS: &[Row] = &[
     ("default_storage_engine", Both, Kind::Engine, "InnoDB", Hint),
     ("default_table_encryption", Both, Kind::Bool, "OFF", Same),
     ("default_tmp_storage_engine", Both, Kind::Engine, "InnoDB", Hint),
-    ("default_week_format", Both, Kind::Int(0, 7), "0", Same),
+    ("default_week_format", Both, Kind::Int(0, 7), "0", Live),
     ("delay_key_write", Global, Kind::Enum(&["OFF", "ON", "ALL"]), "OFF", Hint),
     ("delayed_insert_limit", Global, Kind::Int(1, 18446744073709551615), "100", Hint),
     ("delayed_insert_timeout", Global, Kind::Int(1, 31536000), "300", Hint),

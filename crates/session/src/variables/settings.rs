@@ -48,6 +48,7 @@ pub struct Settings {
     pub collation_database: Collation,
     pub collation_server: Collation,
     pub div_precision_increment: u8,
+    pub default_week_format: u8,
     pub max_allowed_packet: usize,
     pub group_concat_max_len: usize,
     pub block_encryption: BlockEncryption,
@@ -86,13 +87,14 @@ pub struct Settings {
 }
 
 /// The variables of [`Settings::plan_environment`].
-const PLAN_ENVIRONMENT: [&str; 9] = [
+const PLAN_ENVIRONMENT: [&str; 10] = [
     "sql_mode",
     "character_set_client",
     "collation_connection",
     "stemdb_route",
     "optimizer_switch",
     "div_precision_increment",
+    "default_week_format",
     "foreign_key_checks",
     "lc_time_names",
     "sql_require_primary_key",
@@ -148,6 +150,7 @@ impl Settings {
             collation_database: collation("collation_database"),
             collation_server: collation("collation_server"),
             div_precision_increment: integer("div_precision_increment") as u8,
+            default_week_format: integer("default_week_format") as u8,
             max_allowed_packet: integer("max_allowed_packet") as usize,
             group_concat_max_len: integer("group_concat_max_len") as usize,
             locale: Locale::named(&text("lc_time_names")).unwrap_or(Locale::en_us()),

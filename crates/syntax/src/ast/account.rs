@@ -150,6 +150,14 @@ pub struct Grant {
     pub users: Vec<AccountName>,
     /// WITH GRANT OPTION.
     pub grant_option: bool,
+    pub grantor: Option<GrantAs>,
+}
+
+/// `AS user [WITH ROLE ...]`: the account whose restrictions go with what is granted, with these roles active.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantAs {
+    pub user: AccountName,
+    pub roles: Roles,
 }
 
 /// `REVOKE ... FROM users`.

@@ -20,8 +20,8 @@ mod window;
 mod write;
 
 pub use account::{
-    AccountName, AccountOptions, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke, Roles,
-    SecondPassword, TlsRequirement, UserSpec, UserStatement, current_user, is_current_user,
+    AccountName, AccountOptions, Grant, GrantAs, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke,
+    Roles, SecondPassword, TlsRequirement, UserSpec, UserStatement, current_user, is_current_user,
 };
 pub use command::SqlCommand;
 pub use definition::{
@@ -47,8 +47,8 @@ pub use query::{
     NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
-    ConditionItem, Diagnostics, LockedTable, Maintenance, PrepareSource, SetClause, SplitPoints,
-    StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement, Xid,
+    ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource, SetClause,
+    SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement, Xid,
 };
 pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
@@ -170,8 +170,7 @@ pub enum Statement {
     },
     LockTables(Vec<LockedTable>),
     UnlockTables,
-    /// What follows FLUSH, in upper case.
-    Flush(String),
+    Flush(Flush),
     Prepare {
         name: String,
         source: PrepareSource,

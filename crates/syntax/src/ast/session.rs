@@ -31,6 +31,36 @@ pub enum PrepareSource {
     Variable(String),
 }
 
+/// FLUSH.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flush {
+    /// One after the other.
+    Kinds(Vec<FlushKind>),
+    /// `TABLES [t, ...] [WITH READ LOCK]`. No table: all.
+    Tables {
+        tables: Vec<ObjectName>,
+        read_lock: bool,
+    },
+}
+
+/// What FLUSH empties, closes or reads again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushKind {
+    /// All logs.
+    Logs,
+    BinaryLogs,
+    EngineLogs,
+    ErrorLogs,
+    GeneralLogs,
+    RelayLogs,
+    SlowLogs,
+    Hosts,
+    OptimizerCosts,
+    Privileges,
+    Status,
+    UserResources,
+}
+
 /// Where SPLIT TABLE splits, given as values of the first columns of a key.
 #[derive(Debug, Clone)]
 pub enum SplitPoints<E> {

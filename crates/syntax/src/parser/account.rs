@@ -347,6 +347,17 @@ fn wrong_value(what: &str, value: u64) -> Error {
     Error::new(ER_WRONG_VALUE, format!("Incorrect {what} value: '{value}'"))
 }
 
+/// `DEFAULT | NONE | ALL [EXCEPT role, ...] | role, ...`.
+pub fn active_roles(parser: &mut Parser<'_>) -> Result<Roles> {
+    if parser.eat(Kw::DEFAULT) {
+        return Ok(Roles::Default);
+    }
+    Ok(match role_list(parser)? {
+        Roles::All if parser.eat(Kw::EXCEPT) => Roles::AllExcept(parser.comma_separated(account_name)?),
+        roles => roles,
+    })
+}
+
 /// `NONE | ALL | role, ...`.
 pub fn role_list(parser: &mut Parser<'_>) -> Result<Roles> {
     if parser.eat(Kw::NONE) {

@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::{Parser, names};
-use crate::ast::{LockedTable, Maintenance, ObjectName, Statement};
+use crate::ast::{Flush, FlushKind, LockedTable, Maintenance, ObjectName, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -11,22 +11,20 @@ use crate::lexer::token::Kind;
 const BUCKETS: u32 = 100;
 const BUCKETS_MAX: u32 = 1024;
 
-/// What FLUSH may begin with.
-const FLUSHED: &[Kw] = &[
-    Kw::PRIVILEGES,
-    Kw::STATUS,
-    Kw::TABLE,
-    Kw::TABLES,
-    Kw::LOGS,
-    Kw::BINARY,
-    Kw::ENGINE,
-    Kw::ERROR,
-    Kw::GENERAL,
-    Kw::RELAY,
-    Kw::SLOW,
-    Kw::HOSTS,
-    Kw::OPTIMIZER_COSTS,
-    Kw::USER_RESOURCES,
+/// What FLUSH names beside tables.
+const FLUSHED: &[(&[Kw], FlushKind)] = &[
+    (&[Kw::PRIVILEGES], FlushKind::Privileges),
+    (&[Kw::STATUS], FlushKind::Status),
+    (&[Kw::LOGS], FlushKind::Logs),
+    (&[Kw::BINARY, Kw::LOGS], FlushKind::BinaryLogs),
+    (&[Kw::ENGINE, Kw::LOGS], FlushKind::EngineLogs),
+    (&[Kw::ERROR, Kw::LOGS], FlushKind::ErrorLogs),
+    (&[Kw::GENERAL, Kw::LOGS], FlushKind::GeneralLogs),
+    (&[Kw::RELAY, Kw::LOGS], FlushKind::RelayLogs),
+    (&[Kw::SLOW, Kw::LOGS], FlushKind::SlowLogs),
+    (&[Kw::HOSTS], FlushKind::Hosts),
+    (&[Kw::OPTIMIZER_COSTS], FlushKind::OptimizerCosts),
+    (&[Kw::USER_RESOURCES], FlushKind::UserResources),
 ];
 
 /// `KILL [CONNECTION | QUERY] expr`, and TiDB's `KILL TIDB`.
@@ -138,29 +136,43 @@ fn histograms(parser: &mut Parser<'_>, tables: Vec<ObjectName>) -> Result<Statem
     })
 }
 
-/// `FLUSH [LOCAL] what, ...`
+/// `FLUSH [LOCAL] kind, ...`, or of tables alone.
 pub fn flush(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
     parser.eat_any(&[Kw::NO_WRITE_TO_BINLOG, Kw::LOCAL]);
-    if !parser.is_any(FLUSHED) {
+    Ok(Statement::Flush(match parser.eat_any(&[Kw::TABLE, Kw::TABLES]) {
+        Some(_) => flush_tables(parser)?,
+        None => Flush::Kinds(parser.comma_separated(flush_kind)?),
+    }))
+}
+
+fn flush_kind(parser: &mut Parser<'_>) -> Result<FlushKind> {
+    let Some((_, kind)) = FLUSHED.iter().find(|(words, _)| parser.eat_all(words)) else {
         return parser.fail();
+    };
+    if *kind == FlushKind::RelayLogs {
+        channel(parser)?;
     }
-    let start = parser.start();
-    while !parser.at_statement_end() {
-        if parser.are(&[Kw::FOR, Kw::CHANNEL]) {
-            channel(parser)?;
-            continue;
-        }
-        if !matches!(
-            parser.kind(),
-            Kind::Word | Kind::QuotedWord | Kind::Comma | Kind::Dot
-        ) {
-            return parser.fail();
-        }
-        parser.advance();
+    Ok(*kind)
+}
+
+/// `[t, ...] [WITH READ LOCK | FOR EXPORT]`
+fn flush_tables(parser: &mut Parser<'_>) -> Result<Flush> {
+    let are_all = parser.at_statement_end() || parser.is_any(&[Kw::WITH, Kw::FOR]);
+    let tables = match are_all {
+        true => Vec::new(),
+        false => parser.comma_separated(Parser::object_name)?,
+    };
+    if !are_all && parser.are(&[Kw::FOR, Kw::EXPORT]) {
+        return Err(Error::not_supported(
+            "FLUSH TABLES FOR EXPORT",
+            "copy rows with stemdb export, or read them under FLUSH TABLES ... WITH READ LOCK",
+        ));
     }
-    let what = parser.source(start, parser.previous_end()).to_uppercase();
-    Ok(Statement::Flush(what))
+    Ok(Flush::Tables {
+        tables,
+        read_lock: parser.eat_all(&[Kw::WITH, Kw::READ, Kw::LOCK]),
+    })
 }
 
 /// `[FOR CHANNEL 'name']`, of replication. There is only the one without a name, where there is none at all.

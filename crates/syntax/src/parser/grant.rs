@@ -5,8 +5,8 @@ use types::{Error, Result};
 use super::account::ANY_HOST;
 use super::{Parser, account};
 use crate::ast::{
-    AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, ObjectName, Revoke, Statement,
-    UserStatement,
+    AccountName, Grant, GrantAs, GrantTarget, GrantedPrivilege, GrantedPrivileges, ObjectName, Revoke, Roles,
+    Statement, UserStatement,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -67,15 +67,27 @@ fn grant_on(parser: &mut Parser<'_>, privileges: GrantedPrivileges) -> Result<St
     parser.expect(Kw::TO)?;
     let users = parser.comma_separated(account::account_name)?;
     let grant_option = parser.eat_all(&[Kw::WITH, Kw::GRANT, Kw::OPTION]);
-    if parser.is(Kw::AS) {
-        return Err(Error::not_supported("GRANT ... AS", "grant as that account"));
-    }
+    let grantor = grant_as(parser)?;
     Ok(Statement::Grant(Box::new(Grant {
         privileges,
         on,
         users,
         grant_option,
+        grantor,
     })))
+}
+
+/// `[AS user [WITH ROLE ...]]`
+fn grant_as(parser: &mut Parser<'_>) -> Result<Option<GrantAs>> {
+    if !parser.eat(Kw::AS) {
+        return Ok(None);
+    }
+    let user = account::account_name(parser)?;
+    let roles = match parser.eat_all(&[Kw::WITH, Kw::ROLE]) {
+        true => account::active_roles(parser)?,
+        false => Roles::None,
+    };
+    Ok(Some(GrantAs { user, roles }))
 }
 
 fn grant_roles(parser: &mut Parser<'_>, items: Vec<Item>) -> Result<Statement> {

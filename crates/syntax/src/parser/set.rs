@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::{Parser, account, names};
-use crate::ast::{Expr, Roles, SetClause, Statement, UserSpec, UserStatement, VariableScope, current_user};
+use crate::ast::{Expr, SetClause, Statement, UserSpec, UserStatement, VariableScope, current_user};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -31,19 +31,11 @@ pub fn set(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(Statement::Set(parser.comma_separated(set_clause)?))
 }
 
-/// `SET ROLE DEFAULT | NONE | ALL [EXCEPT role, ...] | role, ...`.
+/// `SET ROLE ...`
 fn set_role(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
-    let roles = match parser.eat(Kw::DEFAULT) {
-        true => Roles::Default,
-        false => account::role_list(parser)?,
-    };
-    Ok(Statement::User(UserStatement::SetRole(match roles {
-        Roles::All if parser.eat(Kw::EXCEPT) => {
-            Roles::AllExcept(parser.comma_separated(account::account_name)?)
-        }
-        roles => roles,
-    })))
+    let roles = account::active_roles(parser)?;
+    Ok(Statement::User(UserStatement::SetRole(roles)))
 }
 
 /// `SET DEFAULT ROLE NONE | ALL | role, ... TO user, ...`, after the word ROLE.

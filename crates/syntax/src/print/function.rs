@@ -67,6 +67,9 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             printer.expr(document);
             printer.put(")");
         }
+        ("week", [date]) => week(printer, "week", date, printer.style.week_format),
+        ("yearweek", [date]) => week(printer, "yearweek", date, 0),
+        ("weekofyear", [date]) => week(printer, "week", date, 3),
         ("date", [operand]) => cast_of(printer, operand, "date"),
         ("time", [operand]) => cast_of(printer, operand, "time"),
         ("timestamp", [operand]) => cast_of(printer, operand, "datetime"),
@@ -97,6 +100,14 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             printer.put(")");
         }
     }
+}
+
+/// What numbers weeks, with its mode.
+fn week(printer: &mut Printer<'_>, name: &str, date: &Expr, mode: u8) {
+    printer.put(name);
+    printer.put("(");
+    printer.expr(date);
+    printer.put(&format!(",{mode})"));
 }
 
 fn cast_of(printer: &mut Printer<'_>, operand: &Expr, ty: &str) {

@@ -43,4 +43,6 @@ pub struct Style<'a> {
     /// String literals are printed as `_charset'text'`, so that the text can be read under another
     /// connection's character set.
     pub introducers: bool,
+    /// `@@default_week_format`: the mode that WEEK() without one is printed with.
+    pub week_format: u8,
 }

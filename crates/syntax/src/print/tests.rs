@@ -10,6 +10,7 @@ const STYLE: Style<'static> = Style {
     names: &AsWritten,
     charset: "utf8mb4",
     introducers: false,
+    week_format: 0,
 };
 
 fn printed(text: &str) -> String {
@@ -51,6 +52,9 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("octet_length(c)", "length(`c`)"),
     ("character_length(c)", "char_length(`c`)"),
     ("ceil(a)", "ceiling(`a`)"),
+    ("week(d)", "week(`d`,0)"),
+    ("yearweek(d)", "yearweek(`d`,0)"),
+    ("weekofyear(d)", "week(`d`,3)"),
     ("pow(a,2)", "pow(`a`,2)"),
     ("power(a,2)", "pow(`a`,2)"),
     ("day(d)", "dayofmonth(`d`)"),

@@ -5,6 +5,7 @@ use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Charset, Collation, Error, Result, SqlType, Value, WarningLevel, errno};
 
+use crate::client::check_roles;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 use crate::variables::lookup;
@@ -130,7 +131,7 @@ pub fn grants(
     })?;
     let heading = format!("Grants for {name}@{host}");
     let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
-    session.client.check_roles(account, using)?;
+    check_roles(account, using)?;
     let roles = match user {
         None => &session.client.roles,
         Some(_) => using,

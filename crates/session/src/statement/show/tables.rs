@@ -92,7 +92,9 @@ pub fn table_status(session: &Session, name: &str) -> Result<Listing> {
         ("Comment", text_type(256)),
     ]);
     for table in sorted(&database) {
-        listing.push(status_of(session, &table)?);
+        if session.client.privileges.may_see(&database.name, &table.name) {
+            listing.push(status_of(session, &table)?);
+        }
     }
     Ok(listing)
 }
