@@ -20,8 +20,9 @@ use crate::transaction_flags;
 type Check = fn(&Address) -> Result<(), String>;
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 22] = [
+    let checks: [(&str, Check); 23] = [
         ("simple commands", simple_commands),
+        ("commands and what an account may do", commands_of_accounts),
         ("COM_FIELD_LIST", field_list),
         ("retired and unknown commands", unknown_commands),
         ("statements that are not there", unknown_statements),
@@ -82,6 +83,57 @@ fn expect(raw: &mut Raw, what: &str, payload: &[u8], expected: &Answer) -> Resul
 
 fn login(address: &Address) -> Result<Raw, String> {
     Raw::login(address).map_err(|e| format!("login: {e}"))
+}
+
+/// Commands that are not statements, from an account that has lost a privilege, and from one whose password has
+/// expired.
+fn commands_of_accounts(address: &Address) -> Result<(), String> {
+    const CAN_HANDLE_EXPIRED_PASSWORDS: u32 = 1 << 22;
+    const DROP: &str = "DROP USER IF EXISTS protocol_user, protocol_other";
+    let mut root = address.connect().map_err(|e| e.to_string())?;
+    let mut run = |sql: &str| root.query_drop(sql).map_err(|e| format!("{sql}: {e}"));
+    let log_in = |user: &str, capabilities| {
+        Raw::login_as(address, user, capabilities).map_err(|e| format!("login of {user}: {e}"))
+    };
+    run(DROP)?;
+    run("CREATE USER protocol_user, protocol_other")?;
+    run("GRANT CONNECTION_ADMIN ON *.* TO protocol_user")?;
+    let mut user = log_in("protocol_user", 0)?;
+    let mut other = log_in("protocol_other", 0)?;
+    let mut kill = vec![0x0c];
+    kill.extend(connection_id(&mut other)?.to_le_bytes());
+    run("REVOKE CONNECTION_ADMIN ON *.* FROM protocol_user")?;
+    // In MySQL, connections keep their global privileges.
+    if address.stemdb {
+        expect(&mut user, "COM_PROCESS_KILL", &kill, &error(1095, "HY000"))?;
+    }
+    run("ALTER USER protocol_user PASSWORD EXPIRE")?;
+    let mut expired = log_in("protocol_user", CAN_HANDLE_EXPIRED_PASSWORDS)?;
+    expect(&mut expired, "COM_PING", b"\x0e", &Answer::Ok)?;
+    for (what, command) in [
+        ("COM_INIT_DB", &b"\x02information_schema"[..]),
+        ("COM_FIELD_LIST", b"\x04t\0"),
+        ("COM_STATISTICS", b"\x09"),
+        ("COM_PROCESS_INFO", b"\x0a"),
+        ("COM_PROCESS_KILL", &kill),
+        ("COM_RESET_CONNECTION", b"\x1f"),
+        ("COM_QUERY", b"\x03DO 1"),
+    ] {
+        expect(&mut expired, what, command, &error(1820, "HY000"))?;
+    }
+    run(DROP)
+}
+
+fn connection_id(raw: &mut Raw) -> Result<u32, String> {
+    let failed = |e: std::io::Error| e.to_string();
+    raw.command(b"\x03SELECT CONNECTION_ID()").map_err(failed)?;
+    // The column's definition, the end of the definitions, the row, the end of the rows.
+    let packets = [(); 4].map(|()| raw.read());
+    let [_, _, row, _] = packets;
+    let row = row.map_err(failed)?;
+    let text = row.get(1..).and_then(|text| std::str::from_utf8(text).ok());
+    let id = text.and_then(|text| text.parse().ok());
+    id.ok_or_else(|| format!("SELECT CONNECTION_ID(): {row:?}"))
 }
 
 fn simple_commands(address: &Address) -> Result<(), String> {

@@ -57,6 +57,22 @@ impl Raw {
 
     /// [`Raw::login`] with a collation, given by number. Returns the server's last packet of the login.
     pub fn log_in(address: &Address, capabilities: u32, collation: u8) -> io::Result<(Self, Answer)> {
+        Self::log_in_as(address, "root", (capabilities, collation))
+    }
+
+    /// [`Raw::login_with`] of another account without a password.
+    pub fn login_as(address: &Address, user: &str, capabilities: u32) -> io::Result<Self> {
+        match Self::log_in_as(address, user, (capabilities, UTF8MB4_GENERAL_CI))? {
+            (raw, Answer::Ok) => Ok(raw),
+            (_, other) => Err(io::Error::other(format!("login: {other:?}"))),
+        }
+    }
+
+    fn log_in_as(
+        address: &Address,
+        user: &str,
+        (capabilities, collation): (u32, u8),
+    ) -> io::Result<(Self, Answer)> {
         let mut raw = Self::open(address)?;
         raw.read()?;
         let flags = capabilities
@@ -69,7 +85,8 @@ impl Raw {
         response.extend(0x0100_0000_u32.to_le_bytes());
         response.push(collation);
         response.extend([0; 23]);
-        response.extend(b"root\0\0caching_sha2_password\0");
+        response.extend(user.as_bytes());
+        response.extend(b"\0\0caching_sha2_password\0");
         raw.write(&response)?;
         loop {
             match raw.answer()? {

@@ -118,6 +118,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         collation_connection: Collation::DEFAULT,
         collation_server: Collation::DEFAULT,
         div_precision_increment: 4,
+        default_week_format: 0,
         time_zone,
         system_variable: &no_variable,
         user_variables: &HashMap::new(),

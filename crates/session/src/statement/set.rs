@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::shared::role_names;
 use crate::variables::charset::{collation_of, numbered, paired};
 use crate::variables::definitions::Kind;
+use crate::variables::restricted::restriction;
 use crate::variables::settings::isolation_named;
 use crate::variables::{Definition, lookup};
 
@@ -46,6 +47,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     for (item, value) in &global {
         check_global(session, item, value.clone())?;
     }
+    own.iter().try_for_each(|(item, _)| check_own(session, item))?;
     let was_autocommit = session.settings.run.autocommit;
     let before = (session.variables.clone(), session.user_variables.shared().clone());
     let (last, next) = (session.last, session.transaction.next);
@@ -124,6 +126,22 @@ fn check_partial_revokes(
             ER_PARTIAL_REVOKES_EXIST,
             "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.",
         )),
+    }
+}
+
+/// Fails with 1227 unless the client may set this variable of its session.
+fn check_own(session: &Session, item: &SetItem) -> Result<()> {
+    let SetItem::Variable { name, .. } = item else {
+        return Ok(());
+    };
+    let canonical = lookup(name).map_or(name.as_str(), |definition| definition.canonical().name);
+    match restriction(canonical) {
+        None => Ok(()),
+        Some(restriction) => {
+            session
+                .client
+                .check_any(restriction.label, restriction.privileges, restriction.dynamic)
+        }
     }
 }
 

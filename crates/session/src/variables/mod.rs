@@ -1,6 +1,6 @@
 //! System variables: their list ([`definitions`]), their values for the server and for one session
 //! ([`values`]), and the few that statements read often, parsed once ([`settings`]). Values by their kind:
-//! `convert`, `sql_mode`, [`charset`].
+//! `convert`, `sql_mode`, [`charset`]. Which of them an account may set: `restricted`.
 //!
 //! Source: MySQL 8.0 manual 5.1.8 "Server System Variables".
 
@@ -8,6 +8,7 @@ pub mod charset;
 pub(crate) mod convert;
 pub mod definitions;
 mod optimizer_switch;
+pub(crate) mod restricted;
 pub mod settings;
 mod sql_mode;
 pub mod values;
