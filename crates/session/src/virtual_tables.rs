@@ -9,6 +9,7 @@ use cluster::message::ProcessRow;
 use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
+use schema::privilege::Privilege;
 use system::{Server, SessionTransaction, Sources};
 use types::{Result, Value};
 
@@ -50,6 +51,9 @@ impl VirtualTables for ServerTables<'_> {
         let schema = catalog.cluster.schema();
         let table = schema.require_table(database, table)?;
         let view = self.view;
+        if system::needs_process(table) {
+            view.client.check_any("PROCESS", &[Privilege::Process], &[])?;
+        }
         let sources = Sources {
             cluster: &catalog.cluster,
             accounts: &catalog.accounts,

@@ -8,7 +8,7 @@ use cluster::message::ProcessRow;
 use cluster::{Cluster, TableUse};
 use functions::TimeZone;
 use kv::Interrupt;
-use schema::model::{Database, Schema, SystemTraits, Table};
+use schema::model::{Database, INFORMATION_SCHEMA, Schema, SystemTraits, Table};
 use schema::privilege::Privilege;
 use types::temporal::DateTime;
 use types::{Result, Value};
@@ -41,6 +41,22 @@ pub(crate) fn traits_of_most(name: &str) -> SystemTraits {
         is_view,
         is_transactional: is_view || name.starts_with("mysql."),
     }
+}
+
+/// Whether a table of `information_schema` shows its rows to accounts with PROCESS only, and fails for others. Source:
+/// MySQL 8.0.33's answers.
+pub fn needs_process(table: &Table) -> bool {
+    const FOR_ALL: [&str; 6] = [
+        "INNODB_DATAFILES",
+        "INNODB_FIELDS",
+        "INNODB_FOREIGN",
+        "INNODB_FOREIGN_COLS",
+        "INNODB_FT_DEFAULT_STOPWORD",
+        "INNODB_TABLESPACES_BRIEF",
+    ];
+    let name = table.name.as_str();
+    table.database == INFORMATION_SCHEMA
+        && (name == "FILES" || name.starts_with("INNODB_") && !FOR_ALL.contains(&name))
 }
 
 /// A session's transaction: what it uses, if it is open.
