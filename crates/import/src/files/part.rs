@@ -1,7 +1,7 @@
 //! Parts of files, which connections load, and the progress of all connections.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, RwLock};
 
 use super::records::Format;
 
@@ -90,6 +90,8 @@ pub(super) struct Tally {
     pub(super) running: Mutex<usize>,
     pub(super) is_idle: Condvar,
     pub(super) has_failed: AtomicBool,
+    /// Read by each connection that writes a part, and written by one that writes its part alone.
+    pub(super) at_once: RwLock<()>,
 }
 
 impl Tally {

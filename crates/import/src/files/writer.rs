@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mysql::LocalInfileHandler;
 
@@ -33,8 +34,11 @@ pub(super) const PART: &str = "stemdb-part";
 
 const ER_DUP_ENTRY: u16 = 1062;
 const ER_GENERATED_VALUE: u16 = 3105;
-/// A transaction that was undone because of another one is tried again so often.
+const ER_MEMORY_EXCEEDED: u16 = 8175;
+/// A transaction that failed because of others is tried again so often.
 const ATTEMPTS: u32 = 10;
+/// A part for which there is no memory waits a multiple of this.
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct Writer<'a> {
     journal: Journal,
@@ -72,13 +76,33 @@ impl<'a> Writer<'a> {
     /// Writes a part and says so in the journal, in one transaction.
     pub(super) fn write(&mut self, part: &Part) -> Result<()> {
         self.apply_settings(part)?;
-        let mut attempt = 1;
+        let tally = self.tally;
+        let (mut attempt, mut is_alone) = (1, false);
         loop {
-            match self.attempt(part) {
-                Err(error) if matches!(error.code(), 1205 | 1213) && attempt < ATTEMPTS => {
+            let outcome = match is_alone {
+                true => {
+                    let _others_wait = tally.at_once.write().map_err(|_| Error::Thread)?;
+                    self.attempt(part)
+                }
+                false => {
+                    let _beside_others = tally.at_once.read().map_err(|_| Error::Thread)?;
+                    self.attempt(part)
+                }
+            };
+            match outcome {
+                Err(error) if is_for_now(error.code()) && attempt < ATTEMPTS => {
                     attempt += 1;
                     self.client()?.run("ROLLBACK")?;
+                    if error.code() == ER_MEMORY_EXCEEDED {
+                        // What the parts of the other connections take is enough for one alone. Beyond that, others
+                        // use the server.
+                        if is_alone {
+                            std::thread::sleep(PAUSE * attempt);
+                        }
+                        is_alone = true;
+                    }
                 }
+                Err(error) if error.code() == ER_MEMORY_EXCEEDED => return Err(without_memory(part, &error)),
                 Err(error) => return Err(error),
                 Ok(done) => {
                     self.tally.rows.fetch_add(done.rows, Ordering::Relaxed);
@@ -165,7 +189,7 @@ impl<'a> Writer<'a> {
                 };
                 self.some_rows(part, sql, &parts, 0..parts.count(), &error, done)
             }
-            Err(error) if error.is_lost() || matches!(error.code(), 1205 | 1213) => Err(error),
+            Err(error) if error.is_lost() || is_for_now(error.code()) => Err(error),
             Err(error) => Err(at(part, sql.line_of(0), &error)),
         }
     }
@@ -221,7 +245,7 @@ impl<'a> Writer<'a> {
         let client = self.client()?;
         client.run("SAVEPOINT part")?;
         client.run(load).map_err(
-            |error| match error.is_lost() || matches!(error.code(), 1205 | 1213) {
+            |error| match error.is_lost() || is_for_now(error.code()) {
                 true => error,
                 false => at(part, first, &error),
             },
@@ -336,6 +360,19 @@ pub(super) fn is_about_rows(code: u16) -> bool {
             | 1586 // duplicate, without its value
             | 1022
     )
+}
+
+/// Whether what failed may succeed later: a lock, a deadlock, or memory that others have at present.
+fn is_for_now(code: u16) -> bool {
+    matches!(code, 1205 | 1213 | ER_MEMORY_EXCEEDED)
+}
+
+fn without_memory(part: &Part, error: &Error) -> Error {
+    Error::Input(format!(
+        "{}, behind byte {}: {error}. The server has no memory for a part of the file, not even for one at a time: give \
+         it more ([memory] limit_bytes, stemdb_memory_limit) or end what else uses it, and run the import again; it continues",
+        part.file, part.begins_at
+    ))
 }
 
 fn at(part: &Part, line: u64, error: &Error) -> Error {
