@@ -46,7 +46,7 @@ pub fn check(program: &Program, report: &mut Report) {
         Err(error) => return report.fail("bulk load: set up", &error),
     };
     type Check = fn(&Server) -> Result<(), String>;
-    let checks: [(&str, Check); 5] = [
+    let checks: [(&str, Check); 6] = [
         (
             "the first error of the file is reported, and nothing stays",
             errors,
@@ -58,6 +58,10 @@ pub fn check(program: &Program, report: &mut Report) {
         ("KILL ends one, and nothing stays", killed),
         ("one waits for others that write the table", behind_a_writer),
         ("a read of the past does not change when the rows come", past),
+        (
+            "a file that one transaction cannot hold is refused with what to do",
+            too_long_for_a_transaction,
+        ),
     ];
     for (name, check) in checks {
         report.check(&format!("bulk load: {name}"), check(&server));
@@ -331,5 +335,27 @@ fn past(server: &Server) -> Result<(), String> {
     match count(&mut reader)? {
         ROWS => reader.query_drop("TRUNCATE t").map_err(text),
         rows => Err(format!("{rows} rows")),
+    }
+}
+
+fn too_long_for_a_transaction(server: &Server) -> Result<(), String> {
+    let mut conn = connect(server)?;
+    let lines = (0..90).map(|id| format!("{id},{}\n", "x".repeat(1 << 20)));
+    let load = statement(server, &lines.collect::<String>())?.replace("INTO TABLE t", "INTO TABLE wide");
+    for sql in ["CREATE TABLE wide (id INT PRIMARY KEY, v MEDIUMTEXT)", "BEGIN"] {
+        conn.query_drop(sql).map_err(text)?;
+    }
+    let loaded = conn.query_drop(&load);
+    for sql in ["ROLLBACK", "DROP TABLE wide"] {
+        conn.query_drop(sql).map_err(text)?;
+    }
+    fs::remove_file(server.path("rows")).map_err(text)?;
+    match loaded {
+        Err(mysql::Error::MySqlError(error))
+            if error.code == 8004 && error.message.contains("load it in pieces") =>
+        {
+            Ok(())
+        }
+        other => Err(format!("{other:?}")),
     }
 }

@@ -36,6 +36,7 @@ pub fn check(program: &Program, binary: PathBuf, report: &mut Report) {
             report.check("moving: lines and their options", files.lines());
             report.check("moving: files that are something else", files.junk());
             if matches!(program, Program::StemDb { store: None, .. }) {
+                report.check("moving: a part without memory", files.without_memory());
                 report.check("moving: a file that one statement loads", files.whole());
                 report.check(
                     "moving: files beside the statements of a dump, of any length",
@@ -322,6 +323,32 @@ impl Files {
             row(11, None, None, Some("")),
         ];
         expect(rows == expected, &format!("{rows:?}"))
+    }
+
+    /// A part that the server has no memory for waits; what the import says in the end tells what to do, and the
+    /// next run continues.
+    fn without_memory(&mut self) -> Result<(), String> {
+        let mut target = self.target()?;
+        for statement in [
+            "CREATE DATABASE m",
+            "CREATE TABLE m.t (id INT PRIMARY KEY, b MEDIUMTEXT)",
+            "SET GLOBAL stemdb_memory_limit = 65536",
+        ] {
+            target.query_drop(statement).map_err(text)?;
+        }
+        let lines = (0..10).map(|id| format!("{id},{}\n", "x".repeat(60_000)));
+        let path = self.write("m.t.csv", lines.collect::<String>())?;
+        let first = self.import("", &[&path], b"");
+        target
+            .query_drop("SET GLOBAL stemdb_memory_limit = DEFAULT")
+            .map_err(text)?;
+        let (succeeded, printed) = first?;
+        expect(
+            !succeeded && printed.contains("8175") && printed.contains("not even for one at a time"),
+            &printed,
+        )?;
+        let (succeeded, printed) = self.import("", &[&path], b"")?;
+        expect(succeeded && printed.contains("10 rows"), &printed)
     }
 
     fn junk(&mut self) -> Result<(), String> {

@@ -244,12 +244,12 @@ impl<'a> Writer<'a> {
         }
         let client = self.client()?;
         client.run("SAVEPOINT part")?;
-        client.run(load).map_err(
-            |error| match error.is_lost() || is_for_now(error.code()) {
+        client
+            .run(load)
+            .map_err(|error| match error.is_lost() || is_for_now(error.code()) {
                 true => error,
                 false => at(part, first, &error),
-            },
-        )?;
+            })?;
         let rows = client.affected_rows();
         let warnings = client.warnings()?;
         // Rounding is only a note.

@@ -59,13 +59,28 @@ impl Insert<'_> {
             loop {
                 let new = batches(&mut self.rows);
                 let (is_last, held) = (new.is_last, new.held);
-                self.write(new.rows, &mut writer)?;
+                self.write(new.rows, &mut writer).map_err(with_advice)?;
                 memory.shrink_to(held);
                 if is_last {
                     return Ok(());
                 }
             }
         })
+    }
+}
+
+/// A file that one transaction cannot hold: says what to do.
+fn with_advice(error: Error) -> Error {
+    match error.code {
+        errno::ER_TXN_TOO_LARGE => Error::new(
+            error.code,
+            format!(
+                "{}; the rows of this file are written in one transaction: load it in pieces, or outside of a transaction \
+                 and without REPLACE into a table that can be loaded in bulk (docs/compatibility.md, LOAD DATA)",
+                error.message
+            ),
+        ),
+        _ => error,
     }
 }
 
