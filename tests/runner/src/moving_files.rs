@@ -332,15 +332,15 @@ impl Files {
         for statement in [
             "CREATE DATABASE m",
             "CREATE TABLE m.t (id INT PRIMARY KEY, b MEDIUMTEXT)",
-            "SET GLOBAL stemdb_memory_limit = 65536",
+            "SET GLOBAL stemdb_memory_limit = 1048576, stemdb_bulk_load_bytes = 18446744073709551615",
         ] {
             target.query_drop(statement).map_err(text)?;
         }
-        let lines = (0..10).map(|id| format!("{id},{}\n", "x".repeat(60_000)));
+        let lines = (0..40).map(|id| format!("{id},{}\n", "x".repeat(60_000)));
         let path = self.write("m.t.csv", lines.collect::<String>())?;
         let first = self.import("", &[&path], b"");
         target
-            .query_drop("SET GLOBAL stemdb_memory_limit = DEFAULT")
+            .query_drop("SET GLOBAL stemdb_memory_limit = DEFAULT, stemdb_bulk_load_bytes = DEFAULT")
             .map_err(text)?;
         let (succeeded, printed) = first?;
         expect(
@@ -348,7 +348,7 @@ impl Files {
             &printed,
         )?;
         let (succeeded, printed) = self.import("", &[&path], b"")?;
-        expect(succeeded && printed.contains("10 rows"), &printed)
+        expect(succeeded && printed.contains("40 rows"), &printed)
     }
 
     fn junk(&mut self) -> Result<(), String> {

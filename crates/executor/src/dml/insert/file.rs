@@ -72,7 +72,7 @@ impl Insert<'_> {
 /// A file that one transaction cannot hold: says what to do.
 fn with_advice(error: Error) -> Error {
     match error.code {
-        errno::ER_TXN_TOO_LARGE => Error::new(
+        errno::ER_TXN_TOO_LARGE | errno::ER_MEMORY_EXCEEDED => Error::new(
             error.code,
             format!(
                 "{}; the rows of this file are written in one transaction: load it in pieces, or outside of a transaction \
