@@ -332,16 +332,19 @@ impl Files {
         for statement in [
             "CREATE DATABASE m",
             "CREATE TABLE m.t (id INT PRIMARY KEY, b MEDIUMTEXT)",
-            "SET GLOBAL stemdb_memory_limit = 1048576, stemdb_bulk_load_bytes = 18446744073709551615",
+            "SET GLOBAL stemdb_memory_limit = 1048576",
+            "SET GLOBAL stemdb_bulk_load_bytes = 18446744073709551615",
         ] {
             target.query_drop(statement).map_err(text)?;
         }
         let lines = (0..40).map(|id| format!("{id},{}\n", "x".repeat(60_000)));
         let path = self.write("m.t.csv", lines.collect::<String>())?;
         let first = self.import("", &[&path], b"");
-        target
-            .query_drop("SET GLOBAL stemdb_memory_limit = DEFAULT, stemdb_bulk_load_bytes = DEFAULT")
-            .map_err(text)?;
+        for name in ["stemdb_memory_limit", "stemdb_bulk_load_bytes"] {
+            target
+                .query_drop(format!("SET GLOBAL {name} = DEFAULT"))
+                .map_err(text)?;
+        }
         let (succeeded, printed) = first?;
         expect(
             !succeeded && printed.contains("8175") && printed.contains("not even for one at a time"),
