@@ -28,7 +28,8 @@ pub fn set(parser: &mut Parser<'_>) -> Result<Statement> {
     if let Some(scope) = scope {
         return Ok(Statement::Set(vec![set_transaction(parser, scope)?]));
     }
-    Ok(Statement::Set(parser.comma_separated(set_clause)?))
+    let mut scope = VariableScope::Session;
+    Ok(Statement::Set(parser.comma_separated(|parser| set_clause(parser, &mut scope))?))
 }
 
 /// `SET ROLE ...`
@@ -103,7 +104,9 @@ fn isolation_level(parser: &mut Parser<'_>) -> Result<&'static str> {
     parser.fail()
 }
 
-fn set_clause(parser: &mut Parser<'_>) -> Result<SetClause> {
+/// One assignment. `word_scope` is what the last of the words SESSION and GLOBAL said in this statement: it holds for the
+/// names behind it that have no such word (MySQL manual, "SET Syntax for Variable Assignment").
+fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result<SetClause> {
     if parser.kind() == Kind::At {
         let name = names::user_variable_name(parser)?;
         if name.is_empty() {
@@ -130,23 +133,24 @@ fn set_clause(parser: &mut Parser<'_>) -> Result<SetClause> {
     {
         return Ok(SetClause::CharacterSet(charset_or_default(parser)?));
     }
-    let scope = match parser.eat_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL, Kw::PERSIST, Kw::PERSIST_ONLY]) {
-        None | Some(Kw::SESSION | Kw::LOCAL) => VariableScope::Session,
-        Some(Kw::GLOBAL) => VariableScope::Global,
+    match parser.eat_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL, Kw::PERSIST, Kw::PERSIST_ONLY]) {
+        None => {}
+        Some(Kw::SESSION | Kw::LOCAL) => *word_scope = VariableScope::Session,
+        Some(Kw::GLOBAL) => *word_scope = VariableScope::Global,
         Some(_) => {
             return Err(Error::not_supported(
                 "SET PERSIST",
                 "use the configuration file; on a cluster, SET GLOBAL survives restarts",
             ));
         }
-    };
+    }
     let mut name = parser.name()?;
     if parser.eat_kind(Kind::Dot) {
         let rest = parser.name_behind_point()?;
         name = format!("{name}.{rest}");
     }
     assignment_sign(parser)?;
-    variable(parser, scope, name.to_lowercase())
+    variable(parser, *word_scope, name.to_lowercase())
 }
 
 fn assignment_sign(parser: &mut Parser<'_>) -> Result<()> {
