@@ -29,7 +29,9 @@ pub fn set(parser: &mut Parser<'_>) -> Result<Statement> {
         return Ok(Statement::Set(vec![set_transaction(parser, scope)?]));
     }
     let mut scope = VariableScope::Session;
-    Ok(Statement::Set(parser.comma_separated(|parser| set_clause(parser, &mut scope))?))
+    Ok(Statement::Set(
+        parser.comma_separated(|parser| set_clause(parser, &mut scope))?,
+    ))
 }
 
 /// `SET ROLE ...`
