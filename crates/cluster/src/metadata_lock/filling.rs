@@ -42,12 +42,9 @@ impl Filling {
         let mut pause = PAUSE_MIN;
         loop {
             filling.close_to_writers();
-            let is_alone = match until {
-                Some(until) => filling.table.drained_but_one(until, &deadline)?,
-                // It waits for readers at its end, too.
-                None => filling.table.writes_alone(Instant::now() + ROUND, &deadline)?,
-            };
-            if is_alone {
+            // Without a choice, it waits for readers at its end.
+            let round_end = until.unwrap_or_else(|| Instant::now() + ROUND);
+            if filling.table.fills_alone(is_choice, round_end, &deadline)? {
                 return Ok(Some(filling));
             }
             if is_choice {

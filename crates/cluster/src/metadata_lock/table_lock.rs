@@ -1,7 +1,7 @@
 //! One table's lock: how many transactions read and write the table, and which requests must wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 use types::{Error, Result, errno};
@@ -59,6 +59,8 @@ struct Claims {
     changing: bool,
     /// Whether that is a statement that fills the table.
     filling: bool,
+    /// Whether it has seen that no other writes. Those that wait for its turn to end may not write before it, then.
+    fills_alone: bool,
     /// How many sessions have [`READ_ONLY`] set.
     read_locks: usize,
     /// Whether the statement that has it set waits for all readers to end.
@@ -169,12 +171,28 @@ impl TableLock {
     }
 
     /// Waits until no other transaction writes than the caller, which fills the table; false when that did not happen
-    /// by `until`.
-    pub(crate) fn writes_alone(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
-        self.wait_until(|state| state & WRITERS == self.fillers(), until, deadline)
+    /// by `until`. `readers_too`: until none reads, either.
+    pub(crate) fn fills_alone(
+        &self,
+        readers_too: bool,
+        until: Instant,
+        deadline: &Deadline,
+    ) -> Result<bool> {
+        let mask = if readers_too { !FLAGS } else { WRITERS };
+        let is_so = |state: u64| state & mask == self.fillers();
+        while self.wait_until(is_so, until, deadline)? {
+            // With the mutex, so that none of those who wait gives up its turn at the same time, and writes.
+            let mut claims = self.claims.lock();
+            if is_so(self.state.load(Ordering::Acquire)) {
+                claims.fills_alone = true;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    /// The same for all transactions, readers, too.
+    /// Waits until no other transaction uses the table than the caller, which fills it, and those who wait for its turn
+    /// to end; false when that did not happen by `until`.
     pub(crate) fn drained_but_one(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
         self.wait_until(|state| state & !FLAGS == self.fillers(), until, deadline)
     }
@@ -228,18 +246,24 @@ impl TableLock {
     }
 
     /// Becomes the one that fills the table, for a transaction that is inside as a writer and has written nothing.
-    /// Waits for others that do. `false`: a definition changes, or it is not its turn by `until`.
+    /// Waits for others that do. `false`: a definition changes, or it is not its turn by `until`. Where another one
+    /// counts on being alone, it is waited for in any case: the caller would write beside it.
     pub(crate) fn begin_filling(&self, until: Option<Instant>, deadline: &Deadline) -> Result<bool> {
         let mut claims = self.claims.lock();
         while claims.changing {
-            let sleep = deadline.next_sleep()?;
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            if !claims.filling || left == Some(Duration::ZERO) {
+            let mut sleep = deadline.next_sleep()?;
+            if !claims.filling {
                 return Ok(false);
             }
+            if let Some(until) = until.filter(|_| !claims.fills_alone) {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok(false);
+                }
+                sleep = sleep.min(left);
+            }
             self.waiting_fillers.fetch_add(1, Ordering::AcqRel);
-            self.changed
-                .wait_for(&mut claims, left.map_or(sleep, |left| left.min(sleep)));
+            self.changed.wait_for(&mut claims, sleep);
             self.waiting_fillers.fetch_sub(1, Ordering::AcqRel);
         }
         (claims.changing, claims.filling) = (true, true);
@@ -253,7 +277,7 @@ impl TableLock {
 
     pub(crate) fn end_change(&self) {
         let mut claims = self.claims.lock();
-        (claims.changing, claims.filling) = (false, false);
+        (claims.changing, claims.filling, claims.fills_alone) = (false, false, false);
         drop(claims);
         self.changed.notify_all();
     }

@@ -349,7 +349,9 @@ fn a_statement_that_fills_a_table_keeps_writers_out_and_readers_only_at_its_end(
     drop(change);
 
     let filling = begin(&locks).unwrap();
-    assert!(begin(&locks).is_none());
+    // Another one has to wait for its turn, although it could write the table row by row.
+    let second = locks.fill(3, true, &limit(&never, 300));
+    assert_eq!(second.err().unwrap().code, 1205);
     assert_eq!(
         writer
             .acquire(3, Use::Write, &limit(&never, 30))
@@ -387,6 +389,35 @@ fn a_statement_that_fills_a_table_keeps_writers_out_and_readers_only_at_its_end(
     filler.release_all();
     writer.acquire(3, Use::Write, &limit(&never, 0)).unwrap();
     drop(locks.lock_for_change(&[3], &limit(&never, 0)).unwrap());
+}
+
+/// One that gives up its turn writes row by row. It does not do that beside another one that counts on being alone.
+#[test]
+fn a_statement_that_waits_for_its_turn_does_not_write_beside_one_that_fills_the_table() {
+    let locks = Arc::new(MetadataLocks::default());
+    let mut all: Vec<_> = (0..3).map(|_| TransactionLocks::new(locks.clone())).collect();
+    for filler in &mut all {
+        filler.acquire(3, Use::Write, &limit(&Interrupt::new(), 0)).unwrap();
+    }
+    let fills = Mutex::new(());
+    thread::scope(|scope| {
+        for mut filler in all {
+            let (locks, fills) = (&locks, &fills);
+            scope.spawn(move || {
+                let filling = locks.fill(3, true, &limit(&Interrupt::new(), 60_000)).unwrap();
+                // Nobody else writes, whether it fills or not.
+                let writing = fills.try_lock().expect("a second writer");
+                // Longer than the others are willing to wait.
+                thread::sleep(Duration::from_millis(300));
+                if let Some(filling) = &filling {
+                    drop(filling.alone(&limit(&Interrupt::new(), 60_000)).unwrap());
+                }
+                drop(writing);
+                drop(filling);
+                filler.release_all();
+            });
+        }
+    });
 }
 
 /// With nothing else to do than to fill the table, a statement waits for all others that write it, and takes turns with

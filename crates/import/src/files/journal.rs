@@ -13,6 +13,8 @@ use crate::live::state::DATABASE;
 /// A name on the target has at most so many characters.
 const NAME_CHARACTERS: usize = 600;
 const ER_DUP_ENTRY: u16 = 1062;
+/// In seconds.
+const LONGEST_WAIT: u32 = 24 * 60 * 60;
 
 /// A part of a file that is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,10 +88,43 @@ impl Journal {
         let journal = Self {
             id: id.ok_or_else(|| Error::Source("the state of the import has vanished".to_owned()))?,
         };
+        journal.wait_for_whole(target)?;
         if restart {
             journal.forget_parts(target)?;
         }
         Ok(journal)
+    }
+
+    /// Has the connection keep others of this import from loading all rows of a table by one statement, as long as it
+    /// lives on the server.
+    pub(super) fn lock_whole(&self, target: &mut Client) -> Result<()> {
+        self.get_lock(target, LONGEST_WAIT).map(drop)
+    }
+
+    /// Waits until no connection does that: the server may still be at such a statement of a run that was killed, and
+    /// the table empty until it has ended.
+    fn wait_for_whole(&self, target: &mut Client) -> Result<()> {
+        if !self.get_lock(target, 0)? {
+            eprintln!("Waiting for the server, which is still at a statement of an earlier run.");
+            self.get_lock(target, LONGEST_WAIT)?;
+        }
+        target.run(&format!("DO RELEASE_LOCK({})", literal(&self.lock_name())))
+    }
+
+    fn get_lock(&self, target: &mut Client, seconds: u32) -> Result<bool> {
+        let name = literal(&self.lock_name());
+        let got = target.one(&format!("SELECT GET_LOCK({name}, {seconds})"))?;
+        match got.as_deref() {
+            Some("1") => Ok(true),
+            _ if seconds == 0 => Ok(false),
+            _ => Err(Error::Source(
+                "another run of this import does not end".to_owned(),
+            )),
+        }
+    }
+
+    fn lock_name(&self) -> String {
+        format!("{DATABASE}.loads.{}", self.id)
     }
 
     /// What earlier runs have loaded, by file and by where it begins.

@@ -369,7 +369,7 @@ impl<'a, 's> Loader<'a, 's> {
         }
         let charset = self.client.one("SELECT @@character_set_client")?;
         let load = head.load(charset.as_deref().unwrap_or("utf8mb4"));
-        rows.statement = Some(Whole::begin(self.endpoint, &file.settings, &load)?);
+        rows.statement = Some(Whole::begin(self.endpoint, self.journal, &file.settings, &load)?);
         Ok(Some(rows))
     }
 

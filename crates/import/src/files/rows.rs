@@ -294,7 +294,7 @@ impl Loader<'_, '_> {
             self.begin_whole(name, whole::BEGIN)?;
         }
         let load = file.whole.as_ref().unwrap_or(&file.load);
-        let statement = Whole::begin(self.endpoint, &file.settings, load)?;
+        let statement = Whole::begin(self.endpoint, self.journal, &file.settings, load)?;
         let mut checksum = crc32fast::Hasher::new();
         loop {
             let Some(rows) = rows()? else { break };

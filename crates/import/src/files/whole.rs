@@ -1,8 +1,9 @@
 //! Rows of a file as one statement. A StemDB that has its files to itself loads it into an empty table as sorted files,
 //! with its indexes, in bounded memory: several times as fast as rows that are inserted.
 //!
-//! Such a statement takes all rows or none, so where the import is interrupted, the table says which. It takes no
-//! file that has a row with an error or a warning: that one is loaded in parts, which find the row.
+//! Such a statement takes all rows or none, so where the import is interrupted, the table says which, once the server has
+//! ended it ([`Journal::lock_whole`]). It takes no file that has a row with an error or a warning: that one is loaded in
+//! parts, which find the row.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -11,6 +12,7 @@ use std::thread;
 
 use mysql::LocalInfileHandler;
 
+use super::journal::Journal;
 use super::part::Settings;
 use super::writer;
 use crate::Result;
@@ -53,8 +55,14 @@ pub(super) fn least_bytes(client: &mut Client) -> Result<Option<u64>> {
 
 impl Whole {
     /// `load`: the statement. `settings`: those before it.
-    pub(super) fn begin(target: &Endpoint, settings: &Settings, load: &str) -> Result<Self> {
+    pub(super) fn begin(
+        target: &Endpoint,
+        journal: Journal,
+        settings: &Settings,
+        load: &str,
+    ) -> Result<Self> {
         let mut client = target.connect_raw(None)?;
+        journal.lock_whole(&mut client)?;
         writer::prepare(&mut client)?;
         for sql in settings.some(0, settings.len()) {
             client.run_bytes(&sql)?;
