@@ -168,6 +168,10 @@ struct Section {
 }
 
 impl Section {
+    fn bytes(&self) -> usize {
+        usize::try_from(self.end - self.begin).unwrap_or(usize::MAX)
+    }
+
     fn rewound(self) -> Self {
         Self {
             at: self.begin,
@@ -182,6 +186,10 @@ impl Read for Section {
         let length = rest.min(buffer.len());
         let buffer = buffer.get_mut(..length).unwrap_or_default();
         let read = self.file.read_at(buffer, self.at)?;
+        if read == 0 && length > 0 {
+            // What is missing must not look like the end.
+            return Err(io::Error::other("it is shorter than what was written"));
+        }
         self.at += read as u64;
         Ok(read)
     }
@@ -253,6 +261,13 @@ impl RunFile {
 }
 
 impl Run {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Memory { gathered, .. } => gathered.bytes.len(),
+            Self::File { section, .. } => section.bytes(),
+        }
+    }
+
     /// What all keys begin with.
     fn common(&self) -> &[u8] {
         match self {
@@ -427,9 +442,10 @@ impl Runs {
         // The longer runs that this makes are fewer by far, and live as long as each other.
         let mut file = RunFile::default();
         while self.runs.len() > RUNS_MERGED {
-            let some = self.runs.drain(..RUNS_MERGED).collect();
+            let some: Vec<_> = self.runs.drain(..RUNS_MERGED).collect();
+            let bytes = some.iter().map(Run::bytes).fold(0, usize::saturating_add);
             let mut merge = Merge::of(self.store.clone(), some)?;
-            let mut writer = file.begin_run(&self.store, 0)?;
+            let mut writer = file.begin_run(&self.store, bytes)?;
             let mut pairs = 0_u64;
             while let Some((key, value)) = merge.next()? {
                 writer.push(key, value)?;
@@ -567,7 +583,11 @@ impl Cursor {
                     u32::from_le_bytes(bytes.copied().unwrap_or_default()) as usize
                 };
                 *key = length(0);
-                pair.resize(*key + length(4), 0);
+                let both = key.saturating_add(length(4));
+                if both > reader.get_ref().bytes() {
+                    return Err(Error::Io("a file of a sort is damaged".to_owned()));
+                }
+                pair.resize(both, 0);
                 reader.read_exact(pair).map_err(|error| failed(&error))?;
                 Ok(true)
             }

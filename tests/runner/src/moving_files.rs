@@ -32,6 +32,7 @@ pub fn check(program: &Program, binary: PathBuf, report: &mut Report) {
             report.check("moving: an export as CSV", files.csv());
             report.check("moving: an export as Parquet", files.parquet());
             report.check("moving: a dump that is cut off goes on", files.cut_off());
+            report.check("moving: a dump that is interrupted twice", files.interrupted_twice());
             report.check("moving: rows that are not taken", files.rejected());
             report.check("moving: lines and their options", files.lines());
             report.check("moving: files that are something else", files.junk());
@@ -232,6 +233,59 @@ impl Files {
         self.write("cut.sql", dump.replace("REPEAT('x', 100)", "REPEAT('y', 100)"))?;
         let (succeeded, printed) = self.import("cut", &[&path], b"")?;
         expect(!succeeded && printed.contains("is not the file"), &printed)
+    }
+
+    /// Which parts are loaded by then is chance, so the next run may load parts that begin and end elsewhere.
+    fn interrupted_twice(&mut self) -> Result<(), String> {
+        let mut target = self.target()?;
+        for sql in [
+            "CREATE DATABASE twice",
+            "CREATE TABLE twice.t (id INT PRIMARY KEY, v BLOB)",
+        ] {
+            target.query_drop(sql).map_err(text)?;
+        }
+        let value = "x".repeat(1000);
+        let insert = |ids: std::ops::Range<u32>| {
+            let rows: Vec<String> = ids.map(|id| format!("({id},'{value}')")).collect();
+            format!("INSERT INTO t VALUES {};\n", rows.join(","))
+        };
+        // The first and the third would fit into one part.
+        let dump = [
+            insert(0..2500),
+            insert(2500..6000),
+            insert(6000..7000),
+            "CREATE VIEW w AS SELECT * FROM missing;\n".to_owned(),
+        ];
+        let dump = self.write("twice.sql", dump.concat())?;
+        let fails = |run: (bool, String)| expect(!run.0 && run.1.contains("missing' doesn't exist"), &run.1);
+        fails(self.import("twice", &[&dump], b"")?)?;
+        let parts: Vec<u64> = target
+            .query(
+                "SELECT begins_at FROM stemdb_import.loaded_parts WHERE file = 'twice.sql' AND NOT is_begun \
+                 ORDER BY begins_at",
+            )
+            .map_err(text)?;
+        let [_, second, _] = parts[..] else {
+            return Err(format!("parts: {parts:?}"));
+        };
+        for sql in [
+            "DELETE FROM twice.t WHERE id < 2500 OR id >= 6000".to_owned(),
+            format!(
+                "DELETE FROM stemdb_import.loaded_parts WHERE file = 'twice.sql' AND NOT is_begun AND begins_at <> {second}"
+            ),
+        ] {
+            target.query_drop(sql).map_err(text)?;
+        }
+        for _ in 0..2 {
+            fails(self.import("twice", &[&dump], b"")?)?;
+        }
+        target
+            .query_drop("CREATE TABLE twice.missing (id INT)")
+            .map_err(text)?;
+        let (succeeded, printed) = self.import("twice", &[&dump], b"")?;
+        expect(succeeded, &printed)?;
+        let rows: Option<u64> = target.query_first("SELECT COUNT(*) FROM twice.t").map_err(text)?;
+        expect(rows == Some(7000), &format!("{rows:?} rows"))
     }
 
     fn rejected(&mut self) -> Result<(), String> {

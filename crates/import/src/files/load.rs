@@ -236,7 +236,8 @@ impl<'a, 's> Loader<'a, 's> {
                 ));
                 Ok(())
             }
-            _ if file.skips(&statement)? => Ok(()),
+            // A part does not go on behind what is not in it.
+            _ if file.skips(&statement)? => self.give(file),
             statement::Kind::Rows if self.take_whole(file, &statement)? => Ok(()),
             statement::Kind::Rows => {
                 let is_full = file.gathered_bytes + statement.text.len() > PART_BYTES;

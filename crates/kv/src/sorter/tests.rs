@@ -124,3 +124,34 @@ fn more_runs_than_are_merged_at_a_time_are_merged_in_steps() {
     }
     assert!(merge.next().unwrap().is_none());
 }
+
+/// Pairs that are lost would be rows that an index does not have.
+#[test]
+fn a_file_that_has_lost_its_end_or_is_damaged_fails_the_merge() {
+    let store = Store::memory();
+    let sorted = |change: &dyn Fn(&File)| {
+        let mut sorter = Sorter::new(&store, 0);
+        for n in 0..100_000_u32 {
+            sorter.push(&n.to_be_bytes(), b"value").unwrap();
+        }
+        let runs = sorter.finish().unwrap();
+        let Some(Run::File { section, .. }) = runs.runs.first() else {
+            panic!("no run in a file");
+        };
+        change(&section.file);
+        let mut merge = runs.merge(&|| Ok(()))?;
+        let mut found = 0;
+        while merge.next()?.is_some() {
+            found += 1;
+        }
+        Ok::<_, Error>(found)
+    };
+    assert_eq!(sorted(&|_| {}).unwrap(), 100_000);
+    // At the end of a pair, and within one.
+    for bytes in [17 * 1_000, 17 * 1_000 + 9] {
+        let cut = sorted(&|file| file.set_len(bytes).unwrap());
+        assert!(matches!(&cut, Err(Error::Io(text)) if text.contains("shorter")), "{cut:?}");
+    }
+    let damaged = sorted(&|file| file.write_all_at(&[0xff; 8], 17 * 1_000).unwrap());
+    assert!(matches!(&damaged, Err(Error::Io(text)) if text.contains("damaged")), "{damaged:?}");
+}
