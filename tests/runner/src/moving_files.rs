@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -32,7 +34,10 @@ pub fn check(program: &Program, binary: PathBuf, report: &mut Report) {
             report.check("moving: an export as CSV", files.csv());
             report.check("moving: an export as Parquet", files.parquet());
             report.check("moving: a dump that is cut off goes on", files.cut_off());
-            report.check("moving: a dump that is interrupted twice", files.interrupted_twice());
+            report.check(
+                "moving: a dump that is interrupted twice",
+                files.interrupted_twice(),
+            );
             report.check("moving: rows that are not taken", files.rejected());
             report.check("moving: lines and their options", files.lines());
             report.check("moving: files that are something else", files.junk());
@@ -496,6 +501,8 @@ impl Files {
             expect(count(&mut target, "again")? == Some((5000, 5000)), state)?;
             expect(bulk_loads(&self.servers.target)? == before + loads, state)?;
         }
+        self.behind_an_earlier_run(&mut target, &arguments)?;
+        expect(count(&mut target, "again")? == Some((5000, 5000)), "behind a run")?;
         // Another file of that name.
         self.write("w.again.csv", lines(1..5000))?;
         let (succeeded, printed) = self.import("", &arguments, b"")?;
@@ -511,6 +518,43 @@ impl Files {
         target
             .query_drop("SET GLOBAL stemdb_bulk_load_bytes = DEFAULT")
             .map_err(text)
+    }
+
+    /// A run has been killed, and the server is still at its statement: the table is empty and does not stay so.
+    fn behind_an_earlier_run(&self, target: &mut Conn, arguments: &[&str]) -> Result<(), String> {
+        let mut earlier = self.servers.target.address.connect().map_err(text)?;
+        for sql in [
+            "UPDATE stemdb_import.loaded_parts SET is_begun = TRUE WHERE file = 'w.again.csv'",
+            "TRUNCATE w.again",
+        ] {
+            target.query_drop(sql).map_err(text)?;
+        }
+        let lock = "SELECT GET_LOCK(CONCAT('stemdb_import.loads.', load_id), 0) FROM stemdb_import.loaded_parts \
+                    WHERE file = 'w.again.csv'";
+        expect(earlier.query_first(lock).map_err(text)? == Some(1), "a lock")?;
+        let rows: Vec<String> = (0..5000_u32)
+            .map(|n| format!("({}, 'it''s, {n}')", n * 7919 % 5000))
+            .collect();
+        let (succeeded, printed) = thread::scope(|scope| {
+            let import = scope.spawn(|| self.import("", arguments, b""));
+            let waits =
+                "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT GET_LOCK%'";
+            while target.query_first::<u32, _>(waits).map_err(text)? != Some(1) {
+                if import.is_finished() {
+                    break;
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+            let end = earlier.query_drop(format!("INSERT INTO w.again VALUES {}", rows.join(",")));
+            drop(earlier);
+            end.map_err(text)?;
+            import.join().map_err(|_| "a thread panicked".to_owned())?
+        })?;
+        let expected = ["Waiting for the server", "w.missing"];
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
+        )
     }
 
     /// They are cut into parts where they are no bulk load: a transaction could not hold one of them.

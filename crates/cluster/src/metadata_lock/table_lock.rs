@@ -172,12 +172,7 @@ impl TableLock {
 
     /// Waits until no other transaction writes than the caller, which fills the table; false when that did not happen
     /// by `until`. `readers_too`: until none reads, either.
-    pub(crate) fn fills_alone(
-        &self,
-        readers_too: bool,
-        until: Instant,
-        deadline: &Deadline,
-    ) -> Result<bool> {
+    pub(crate) fn fills_alone(&self, readers_too: bool, until: Instant, deadline: &Deadline) -> Result<bool> {
         let mask = if readers_too { !FLAGS } else { WRITERS };
         let is_so = |state: u64| state & mask == self.fillers();
         while self.wait_until(is_so, until, deadline)? {

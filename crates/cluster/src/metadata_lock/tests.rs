@@ -397,7 +397,9 @@ fn a_statement_that_waits_for_its_turn_does_not_write_beside_one_that_fills_the_
     let locks = Arc::new(MetadataLocks::default());
     let mut all: Vec<_> = (0..3).map(|_| TransactionLocks::new(locks.clone())).collect();
     for filler in &mut all {
-        filler.acquire(3, Use::Write, &limit(&Interrupt::new(), 0)).unwrap();
+        filler
+            .acquire(3, Use::Write, &limit(&Interrupt::new(), 0))
+            .unwrap();
     }
     let fills = Mutex::new(());
     thread::scope(|scope| {

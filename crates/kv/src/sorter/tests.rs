@@ -150,8 +150,14 @@ fn a_file_that_has_lost_its_end_or_is_damaged_fails_the_merge() {
     // At the end of a pair, and within one.
     for bytes in [17 * 1_000, 17 * 1_000 + 9] {
         let cut = sorted(&|file| file.set_len(bytes).unwrap());
-        assert!(matches!(&cut, Err(Error::Io(text)) if text.contains("shorter")), "{cut:?}");
+        assert!(
+            matches!(&cut, Err(Error::Io(text)) if text.contains("shorter")),
+            "{cut:?}"
+        );
     }
     let damaged = sorted(&|file| file.write_all_at(&[0xff; 8], 17 * 1_000).unwrap());
-    assert!(matches!(&damaged, Err(Error::Io(text)) if text.contains("damaged")), "{damaged:?}");
+    assert!(
+        matches!(&damaged, Err(Error::Io(text)) if text.contains("damaged")),
+        "{damaged:?}"
+    );
 }
