@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use kv::Interrupt;
+use parking_lot::RwLock;
 use types::Error;
 
 use super::*;
@@ -401,20 +402,22 @@ fn a_statement_that_waits_for_its_turn_does_not_write_beside_one_that_fills_the_
             .acquire(3, Use::Write, &limit(&Interrupt::new(), 0))
             .unwrap();
     }
-    let fills = Mutex::new(());
+    let writes = RwLock::new(());
     thread::scope(|scope| {
         for mut filler in all {
-            let (locks, fills) = (&locks, &fills);
+            let (locks, writes) = (&locks, &writes);
             scope.spawn(move || {
                 let filling = locks.fill(3, true, &limit(&Interrupt::new(), 60_000)).unwrap();
-                // Nobody else writes, whether it fills or not.
-                let writing = fills.try_lock().expect("a second writer");
+                let (alone, beside) = match &filling {
+                    Some(_) => (Some(writes.try_write().expect("others that write")), None),
+                    None => (None, Some(writes.try_read().expect("one that fills"))),
+                };
                 // Longer than the others are willing to wait.
                 thread::sleep(Duration::from_millis(300));
                 if let Some(filling) = &filling {
                     drop(filling.alone(&limit(&Interrupt::new(), 60_000)).unwrap());
                 }
-                drop(writing);
+                drop((alone, beside));
                 drop(filling);
                 filler.release_all();
             });
