@@ -1,12 +1,13 @@
-//! Conditions of a scan's filter that are decided on a row's bytes: comparisons of a number or a date with a
-//! constant or another column, and of a text with constants. Rows that they drop are not decoded. Both executors read tables so.
+//! Conditions of a scan's filter that are decided on a row's bytes: comparisons of a number or a date with
+//! constants or another column, of a text or its first characters with constants, and any of several such conditions.
+//! Rows that they drop are not decoded. Both executors read tables so.
 
 use std::sync::Arc;
 
 use codec::row::{RowCheck, TextCheck, TextTest};
 use functions::Expr;
 use planner::plan::TableScan;
-use types::{Decimal, SqlType, TypeKind, Value};
+use types::{Collation, Decimal, SqlType, TypeKind, Value};
 
 /// After so many rows it is known whether checks of texts are worth their time.
 const TRIAL_ROWS: u32 = 4_096;
@@ -30,9 +31,8 @@ impl RowChecks {
             _ => Vec::new(),
         };
         let checks = conjuncts.into_iter();
-        let checks =
-            checks.filter_map(|condition| of_condition(scan, condition).or_else(|| of_text(scan, condition)));
-        let (texts, numbers) = checks.partition(|check| matches!(check, RowCheck::Text { .. }));
+        let checks = checks.filter_map(|condition| check_of(scan, condition));
+        let (texts, numbers) = checks.partition(RowCheck::looks_at_text);
         Self {
             numbers,
             texts,
@@ -62,25 +62,57 @@ impl RowChecks {
     }
 }
 
-/// A text compared with constants under its own collation.
+/// What can be decided of a condition.
+fn check_of(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
+    of_numbers(scan, condition)
+        .or_else(|| of_text(scan, condition))
+        .or_else(|| of_alternatives(scan, condition))
+}
+
+/// Any of several conditions, of each of which a part can be decided.
+fn of_alternatives(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
+    let Expr::Call { function, args, .. } = condition else {
+        return None;
+    };
+    if function.0.name != "or" {
+        return None;
+    }
+    let alternative = |condition: &Expr| {
+        let conjuncts = planner::conjuncts(Some(condition)).into_iter();
+        let checks: Vec<RowCheck> = conjuncts.filter_map(|part| check_of(scan, part)).collect();
+        (!checks.is_empty()).then_some(checks)
+    };
+    let mut lists = Vec::with_capacity(args.len());
+    for arg in args {
+        match alternative(arg)?.as_mut_slice() {
+            // OR is an operator of two.
+            [RowCheck::Any(inner)] => lists.append(inner),
+            checks => lists.push(checks.to_vec()),
+        }
+    }
+    Some(RowCheck::Any(lists))
+}
+
+/// A text, or its first characters, compared with constants under its own collation.
 fn of_text(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
     let Expr::Call { function, args, .. } = condition else {
         return None;
     };
-    let (column, constants) = match (function.0.name, args.as_slice()) {
-        ("=" | "in" | "like", [column @ Expr::Column { .. }, constants @ ..]) => (column, constants),
-        ("=", [constant, column @ Expr::Column { .. }]) => (column, std::slice::from_ref(constant)),
+    let (compared, constants) = match (function.0.name, args.as_slice()) {
+        ("=", [constant @ Expr::Literal { .. }, compared]) => (compared, std::slice::from_ref(constant)),
+        ("=" | "in" | "like", [compared, constants @ ..]) => (compared, constants),
         _ => return None,
     };
+    let (column, characters) = leading_part(compared)?;
     let Expr::Column { index, ty, .. } = column else {
         return None;
     };
     let (id, stored) = stored(scan, *index)?;
     let is_text = |ty: &SqlType| ty.is_text() && !ty.has_members() && ty.kind != TypeKind::Json;
-    if !is_text(stored) || stored.collation != ty.collation {
+    let collation = ty.collation;
+    if !is_text(stored) || stored.collation != collation || compared.ty().collation != collation {
         return None;
     }
-    let collation = ty.collation;
     let text = |constant: &Expr| match constant {
         Expr::Literal {
             value: Value::String(text),
@@ -89,10 +121,14 @@ fn of_text(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
         _ => None,
     };
     let mut texts = constants.iter().map(text).collect::<Option<Vec<_>>>()?;
-    let check: Arc<TextTest> = match function.0.name {
-        "like" if texts.len() == 1 => Arc::new(functions::stored_like(&texts.pop()?, collation)?),
-        "like" => return None,
-        _ => Arc::new(move |bytes| texts.iter().any(|text| collation.equal(bytes, text.as_bytes()))),
+    let check: Arc<TextTest> = match (function.0.name, characters) {
+        ("like", None) if texts.len() == 1 => Arc::new(functions::stored_like(&texts.pop()?, collation)?),
+        ("like", _) => return None,
+        (_, None) => Arc::new(one_of(texts, collation)),
+        (_, Some(characters)) => {
+            let test = one_of(texts, collation);
+            Arc::new(move |bytes| first(bytes, characters).is_none_or(&test))
+        }
     };
     Some(RowCheck::Text {
         id,
@@ -100,7 +136,50 @@ fn of_text(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
     })
 }
 
-fn of_condition(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
+/// The text of which an expression is all (`None`), or the first characters.
+fn leading_part(expr: &Expr) -> Option<(&Expr, Option<usize>)> {
+    let count = |expr: &Expr| match expr {
+        Expr::Literal { value, .. } => usize::try_from(value.as_i64()?).ok(),
+        _ => None,
+    };
+    match expr {
+        Expr::Column { .. } => Some((expr, None)),
+        Expr::Call { function, args, .. } => match (function.0.name, args.as_slice()) {
+            ("left", [text, characters]) => Some((text, Some(count(characters)?))),
+            ("substring", [text, start, characters]) if count(start)? == 1 => {
+                Some((text, Some(count(characters)?)))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The first characters of a text, if they are as many bytes.
+fn first(text: &[u8], characters: usize) -> Option<&[u8]> {
+    let first = text.get(..characters).unwrap_or(text);
+    first.is_ascii().then_some(first)
+}
+
+/// Whether a text is equal to one of some.
+fn one_of(texts: Vec<String>, collation: Collation) -> impl Fn(&[u8]) -> bool + use<> {
+    let folds = collation.folds_ascii() && texts.iter().all(|text| is_plain(text.as_bytes()));
+    move |bytes: &[u8]| match folds && is_plain(bytes) {
+        true => texts
+            .iter()
+            .any(|text| bytes.eq_ignore_ascii_case(text.as_bytes())),
+        false => texts.iter().any(|text| collation.equal(bytes, text.as_bytes())),
+    }
+}
+
+/// Whether a text consists of characters of ASCII that have a weight, and does not end with a space, which padding would
+/// add.
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|byte| matches!(byte, b' '..=b'~')) && text.last() != Some(&b' ')
+}
+
+/// A number or a date, compared with constants or another column.
+fn of_numbers(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
     let Expr::Call { function, args, .. } = condition else {
         return None;
     };
@@ -119,6 +198,11 @@ fn of_condition(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
         };
     }
     let (column, low, high) = match (function.0.name, args.as_slice()) {
+        ("in", [Expr::Column { index, .. }, values @ ..]) => {
+            let ty = type_of(scan, *index)?;
+            let values = values.iter().map(|value| bound(value, &ty));
+            return RowCheck::among(stored(scan, *index)?.0, &ty, values.collect::<Option<_>>()?);
+        }
         ("between", [Expr::Column { index, .. }, low, high]) => {
             let ty = type_of(scan, *index)?;
             (*index, bound(low, &ty)?, bound(high, &ty)?)

@@ -76,8 +76,12 @@ pub enum RowCheck {
         larger: StoredNumber,
         or_equal: bool,
     },
+    /// A value is one of some, which are in order.
+    Among { number: StoredNumber, values: Vec<i64> },
     /// A text, by the column's id.
     Text { id: i64, check: TextCheck },
+    /// All conditions of one of these lists.
+    Any(Vec<Vec<RowCheck>>),
 }
 
 impl RowCheck {
@@ -85,6 +89,22 @@ impl RowCheck {
     pub fn range(id: i64, ty: &SqlType, low: i64, high: i64) -> Option<Self> {
         let number = StoredNumber::new(id, ty)?;
         Some(Self::Range { number, low, high })
+    }
+
+    /// One of some values. `None` for types that are not compared so.
+    pub fn among(id: i64, ty: &SqlType, mut values: Vec<i64>) -> Option<Self> {
+        let number = StoredNumber::new(id, ty)?;
+        values.sort_unstable();
+        Some(Self::Among { number, values })
+    }
+
+    /// Whether it takes longer than reading a few bytes.
+    pub fn looks_at_text(&self) -> bool {
+        match self {
+            Self::Text { .. } => true,
+            Self::Any(lists) => lists.iter().flatten().any(Self::looks_at_text),
+            Self::Range { .. } | Self::Order { .. } | Self::Among { .. } => false,
+        }
     }
 
     /// Of two columns by their ids and types. `None` for types that are not compared so.
@@ -121,7 +141,14 @@ impl RowCheck {
                 (Some(smaller), Some(larger)) => smaller < larger || *or_equal && smaller == larger,
                 _ => true,
             },
+            Self::Among { number, values } => {
+                let value = number.value(row);
+                value.is_none_or(|value| values.binary_search(&value).is_ok())
+            }
             Self::Text { id, check } => find_small(row, *id).is_none_or(|text| check.0(text)),
+            Self::Any(lists) => lists
+                .iter()
+                .any(|all| all.iter().all(|check| check.may_hold(row))),
         }
     }
 }
@@ -143,6 +170,14 @@ mod tests {
             .unwrap();
         encoder.push(3, &Value::Null, &SqlType::BIGINT).unwrap();
         let row = encoder.finish().unwrap();
+        let among = |id, values: &[i64]| RowCheck::among(id, &SqlType::BIGINT, values.to_vec()).unwrap();
+        assert!(among(1, &[7, -5, 2]).may_hold(&row) && !among(1, &[7, -6, 2]).may_hold(&row));
+        // NULL is for the caller.
+        assert!(among(3, &[1]).may_hold(&row));
+        let any = |lists: Vec<Vec<RowCheck>>| RowCheck::Any(lists).may_hold(&row);
+        let (yes, no) = (among(1, &[-5]), among(1, &[5]));
+        assert!(any(vec![vec![no.clone()], vec![yes.clone(), yes.clone()]]));
+        assert!(!any(vec![vec![no.clone(), yes.clone()], vec![yes, no]]));
         let holds = |id, ty: &SqlType, low, high| RowCheck::range(id, ty, low, high).unwrap().may_hold(&row);
         assert!(holds(1, &SqlType::BIGINT, -5, -5) && !holds(1, &SqlType::BIGINT, -4, i64::MAX));
         assert!(holds(2, &price, 600, 605) && !holds(2, &price, i64::MIN, 604));
