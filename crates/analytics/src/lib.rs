@@ -3,7 +3,8 @@
 //! DataFusion is the engine, not the front end. `planner` has bound every name and type. [`translate`] turns
 //! its operators into DataFusion's ([`operators`]), with our expressions in them ([`expression`]), so that
 //! `functions` decides every value, every aggregate and every order in both executors. [`scan`] reads key
-//! ranges in parallel, straight into Arrow.
+//! ranges in parallel, straight into Arrow. [`pipeline`] runs `executor`'s operators on each thread, where rows are looked
+//! up one by one.
 //!
 //! Not here: transactions. A query that must see its own uncommitted writes, or that locks, runs in
 //! `executor`. To follow a query, start in [`query`].
@@ -25,6 +26,7 @@ mod limits;
 mod memory;
 mod metrics;
 mod operators;
+mod pipeline;
 mod pushed;
 mod running;
 mod runtime;
@@ -42,7 +44,7 @@ use std::sync::Arc;
 
 use ::memory::Refused;
 use arrow::record_batch::RecordBatch;
-use executor::RowSink;
+use executor::{PipelineResources, RowSink};
 use functions::EvalContext;
 use planner::plan::{QueryPlan, Rel};
 use types::Result;
@@ -57,6 +59,8 @@ use crate::running::Running;
 pub struct Source {
     pub snapshot: kv::Snapshot,
     pub limits: Limits,
+    /// For the parts of the plan that run row by row.
+    pub pipelines: PipelineResources,
     /// Ends the wait for memory.
     pub interrupt: Arc<kv::Interrupt>,
 }

@@ -22,6 +22,10 @@ use crate::memory::QueryMemory;
 /// seconds.
 const NICER: i32 = 10;
 
+/// Threads of pipelines, which exist while they run. One may wait for the rows of another, so that they must not wait for
+/// each other's threads: these are more than the queries that have been admitted can use.
+const PIPELINES_MAX: usize = 1 << 15;
+
 /// Worker threads for all queries of the process: one per core, started when the first query needs them.
 pub fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
@@ -33,6 +37,7 @@ pub fn runtime() -> Result<&'static Runtime> {
                 // If the system refuses, the threads compete like all others.
                 Turns::Nicer(NICER).ask();
             })
+            .max_blocking_threads(PIPELINES_MAX)
             .enable_time()
             .build()
     });

@@ -33,11 +33,7 @@ pub async fn run_query(plan: &QueryPlan, running: &Running<'_>, sink: &mut dyn R
 /// Runs the subqueries of a plan.
 async fn run_all(root: &Rel, running: &Running<'_>) -> Result<SubqueryValues> {
     let mut applies = Vec::new();
-    root.walk(&mut |rel| {
-        if let Rel::Apply(apply) = rel {
-            applies.push(apply);
-        }
-    });
+    that_run_once(root, &mut applies);
     let mut values = SubqueryValues::default();
     // From the inside out: a subquery may have subqueries.
     for apply in applies.into_iter().rev() {
@@ -45,6 +41,22 @@ async fn run_all(root: &Rel, running: &Running<'_>) -> Result<SubqueryValues> {
         values.insert(apply, columns);
     }
     Ok(values)
+}
+
+/// The subqueries that run before the query: those that take nothing of any row. The others are run by pipelines, with
+/// all that is in them.
+fn that_run_once<'r>(rel: &'r Rel, found: &mut Vec<&'r Apply>) {
+    match rel {
+        Rel::Apply(apply) if !apply.outer.is_empty() => that_run_once(&apply.input, found),
+        _ => {
+            if let Rel::Apply(apply) = rel {
+                found.push(apply);
+            }
+            rel.inputs()
+                .into_iter()
+                .for_each(|input| that_run_once(input, found));
+        }
+    }
 }
 
 async fn run_one(

@@ -21,7 +21,7 @@ use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
 use crate::scan_filter::{Observed, ScanFilters};
 use crate::subquery_values::SubqueryValues;
-use crate::{Source, aggregate, expression, grouping_key, join, metrics, pushed, scan};
+use crate::{Source, aggregate, expression, grouping_key, join, metrics, pipeline, pushed, scan};
 
 /// More rows than any table has. The sum of a LIMIT and an OFFSET does not overflow.
 const ROWS_MAX: usize = 1 << 62;
@@ -67,6 +67,10 @@ impl Translator<'_> {
             positions: false,
             whole_groups: false,
         };
+        if let Some(cut) = pipeline::cut(rel, self.spilling.partitions()) {
+            let input = self.rel(cut.input, positions)?;
+            return pipeline::over(rel, cut, input, self.source, self.eval);
+        }
         match rel {
             Rel::Scan(scan) => scan::scan(
                 scan,

@@ -31,6 +31,15 @@ impl<'e> Memory<'e> {
         }
     }
 
+    /// For a part of a statement that runs on a thread of its own. It does not wait: others may be waiting for what the
+    /// statement holds already.
+    pub fn of_part(ctx: &ExecContext<'e>) -> Self {
+        Self {
+            waits: false,
+            ..Self::new(ctx)
+        }
+    }
+
     /// For a statement in `txn`. If the transaction holds memory, the statement does not wait: large
     /// statements may be waiting for that memory.
     pub fn in_transaction(ctx: &ExecContext<'e>, txn: &kv::Transaction) -> Self {

@@ -142,6 +142,42 @@ impl Default for EvalContext {
 }
 
 impl EvalContext {
+    /// The same for a thread that evaluates a part of the statement on its own: with warnings, counters and values of
+    /// outer columns of its own. `interrupted`: ends its evaluations. See [`EvalContext::merge`].
+    pub fn for_thread(&self, interrupted: Arc<dyn Fn() -> bool + Send + Sync>) -> Self {
+        Self {
+            params: self.params.clone(),
+            sql_mode: self.sql_mode,
+            strictness: self.strictness,
+            time_zone: self.time_zone,
+            now_us: self.now_us,
+            connection_id: self.connection_id,
+            identity: Arc::clone(&self.identity),
+            database: self.database.clone(),
+            last_insert_id: self.last_insert_id,
+            row_count: self.row_count,
+            found_rows: self.found_rows,
+            div_precision_increment: self.div_precision_increment,
+            max_allowed_packet: self.max_allowed_packet,
+            group_concat_max_len: self.group_concat_max_len,
+            block_encryption: self.block_encryption,
+            locale: self.locale,
+            version: self.version,
+            interrupted,
+            user_variables: Arc::clone(&self.user_variables),
+            user_locks: Arc::clone(&self.user_locks),
+            files: Arc::clone(&self.files),
+            digest: self.digest,
+            ..Self::default()
+        }
+    }
+
+    /// Takes over what a thread has left: its warnings, and what it has read.
+    pub fn merge(&self, thread: &Self) {
+        self.warnings.append(&thread.warnings);
+        self.reads.add(thread.reads.take());
+    }
+
     /// Fails with 1317 once the statement has been interrupted.
     pub fn check_interrupted(&self) -> Result<()> {
         if (self.interrupted)() {

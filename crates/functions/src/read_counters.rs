@@ -50,6 +50,15 @@ impl ReadCounters {
         self.sorted.fetch_add(count as u64, Ordering::Relaxed);
     }
 
+    /// What another counter has counted.
+    pub fn add(&self, counts: ReadCounts) {
+        let of = |counter: &AtomicU64, count| counter.fetch_add(count, Ordering::Relaxed);
+        of(&self.keys, counts.keys);
+        of(&self.next, counts.next);
+        of(&self.all, counts.all);
+        of(&self.sorted, counts.sorted);
+    }
+
     /// What has been counted so far.
     pub fn counts(&self) -> ReadCounts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

@@ -26,6 +26,18 @@ impl Warnings {
         }
     }
 
+    /// Adds the warnings of another list, which is empty afterwards.
+    pub fn append(&self, other: &Self) {
+        let (mut list, count) = other.take();
+        if count == 0 {
+            return;
+        }
+        let mut stored = self.stored.lock().unwrap_or_else(|e| e.into_inner());
+        list.truncate(MAX_STORED.saturating_sub(stored.len()));
+        stored.append(&mut list);
+        self.count.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// Removes the stored warnings. Returns them, and the number of all warnings.
     pub fn take(&self) -> (Vec<Warning>, u64) {
         let mut stored = self.stored.lock().unwrap_or_else(|e| e.into_inner());

@@ -6,7 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use executor::{DmlResult, ExecContext, LoadedFile, ReadSource, RowBudget, RowSink, VirtualTables};
+use executor::{
+    DmlResult, ExecContext, LoadedFile, PipelineResources, ReadSource, RowBudget, RowSink, VirtualTables,
+};
 use functions::EvalContext;
 use kv::{Snapshot, Transaction};
 use planner::plan::{Locking, Plan, QueryPlan, Route};
@@ -51,6 +53,14 @@ impl Execution<'_> {
         let source = analytics::Source {
             snapshot: snapshot.interruptible(self.env.interrupt.clone()),
             interrupt: self.env.interrupt.clone(),
+            pipelines: PipelineResources {
+                store: engine.store.clone(),
+                cluster: Arc::clone(&engine.cluster),
+                interrupt: self.env.interrupt.clone(),
+                memory: engine.memory,
+                memory_limit_bytes: self.env.settings.memory_limit_bytes,
+                cte_max_recursion_depth: self.env.settings.cte_max_recursion_depth,
+            },
             limits: analytics::Limits {
                 memory: engine.memory,
                 memory_bytes: self.env.settings.memory_limit_bytes,

@@ -11,6 +11,7 @@ mod apply;
 mod common_table;
 mod distinct;
 mod filter;
+pub(crate) mod given;
 pub(crate) mod join;
 mod json_table;
 pub(crate) mod limit;

@@ -41,6 +41,8 @@ pub(super) enum BoundRows<'p> {
     Round(Rc<Round>),
     /// In the definition: which recursion it is of.
     Definition,
+    /// The input of a pipeline. `None` once its only use has it.
+    Given(RefCell<Option<BoxOperator<'p>>>),
 }
 
 /// Rows of parts of the plan that many runs of a subquery share.
@@ -87,6 +89,19 @@ impl<'p> Scope<'p> {
             bytes: Cell::new(0),
         };
         self.and(id, BoundRows::Made(made_once))
+    }
+
+    /// The scope of a pipeline, whose input has a name.
+    pub fn given(&self, id: CommonTableId, input: BoxOperator<'p>) -> Self {
+        self.and(id, BoundRows::Given(RefCell::new(Some(input))))
+    }
+
+    /// The input of a pipeline.
+    pub fn take_given(&self, id: CommonTableId) -> Option<BoxOperator<'p>> {
+        self.bindings_of(id).find_map(|binding| match &binding.rows {
+            BoundRows::Given(input) => input.borrow_mut().take(),
+            _ => None,
+        })
     }
 
     /// The scope of a recursion's step.
@@ -162,7 +177,7 @@ impl<'p> Scope<'p> {
     pub fn held_bytes(&self) -> usize {
         let held = |binding: &Binding<'_>| match &binding.rows {
             BoundRows::Made(made) => made.bytes.get(),
-            BoundRows::Round(_) | BoundRows::Definition => 0,
+            BoundRows::Round(_) | BoundRows::Definition | BoundRows::Given(_) => 0,
         };
         let remembered = self
             .remembered

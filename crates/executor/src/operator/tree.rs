@@ -2,7 +2,7 @@
 
 use functions::Expr;
 use functions::aggregate::AggregateCall;
-use planner::plan::{Rel, SortKey};
+use planner::plan::{CommonTableId, Rel, SortKey};
 use syntax::stack::with_room;
 use types::Result;
 
@@ -18,6 +18,15 @@ use crate::env::Env;
 /// Makes the operators of a whole plan.
 pub(crate) fn open<'p>(plan: &'p Rel, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
     open_rel(plan, &Scope::new(open_rel), env)
+}
+
+/// Makes the operators of a pipeline over an input, which the plan names `id`.
+pub(crate) fn open_over<'p>(
+    plan: &'p Rel,
+    (id, input): (CommonTableId, BoxOperator<'p>),
+    env: &mut Env<'_, '_>,
+) -> Result<BoxOperator<'p>> {
+    open_rel(plan, &Scope::new(open_rel).given(id, input), env)
 }
 
 /// Makes the operators of `rel`. Expressions without columns (ranges, LIMIT) are evaluated here, once.
@@ -78,9 +87,10 @@ fn open_rel<'p>(rel: &'p Rel, scope: &Scope<'p>, env: &mut Env<'_, '_>) -> Resul
             let types = distinct.then(|| columns.iter().map(|column| column.ty).collect());
             Box::new(recursive::Recursive::open(seed, step, types, scope, env)?)
         }
-        Rel::CommonTable { id, recursive, .. } => {
-            Box::new(common_table::CommonTable::new(*id, *recursive, scope))
-        }
+        Rel::CommonTable { id, recursive, .. } => match scope.take_given(*id) {
+            Some(input) => input,
+            None => Box::new(common_table::CommonTable::new(*id, *recursive, scope)),
+        },
         Rel::Window {
             input,
             partition_by,

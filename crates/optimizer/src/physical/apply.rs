@@ -56,7 +56,10 @@ pub fn build(builder: &Builder<'_>, apply: Apply, want: &Want) -> Result<Built> 
     {
         wanted.add_all(condition);
     }
-    let subquery = of_kind(builder, &kind, *subquery, &wanted, want)?;
+    let subquery = match outer.is_empty() {
+        true => of_kind(builder, &kind, *subquery, &wanted, want)?,
+        false => builder.for_rows(|| of_kind(builder, &kind, *subquery, &wanted, want))?,
+    };
     let input = builder.build(*input, &want.of_left(&wanted, &input_ids))?;
     let pairs: Vec<ColumnId> = input.layout.iter().chain(&subquery.layout).copied().collect();
     if outer.is_empty()
@@ -128,7 +131,7 @@ fn join_groups(
     let columns = ids(&groups);
     let groups = builder.alternative(|| builder.build(groups, &Want::of(columns)))?;
     let parts = split(conditions, &input.layout, &groups.layout);
-    let is_cheaper = builder.is_analytical() || cost_of_reading(&input, &groups, &parts) < cost_of_runs;
+    let is_cheaper = cost_of_reading(&input, &groups, &parts) < cost_of_runs;
     if !parts.residual.is_empty() || !is_cheaper {
         return Ok(Err(input));
     }
@@ -166,16 +169,16 @@ pub fn semi_join_by_rows(
     conditions: &[Expr],
     left_ids: &[ColumnId],
 ) -> Result<Option<SemiByRows>> {
-    if builder.is_analytical()
-        || !builder.may_compare()
-        || !conditions.iter().all(functions::is_deterministic)
-    {
+    if !builder.may_compare() || !conditions.iter().all(functions::is_deterministic) {
         return Ok(None);
     }
     let mut subquery = crate::rules::filtered(right, conditions.to_vec(), builder.env)?;
     let outer = take_outer(builder, &mut subquery, left_ids);
+    if outer.is_empty() && builder.is_analytical() {
+        return Ok(None);
+    }
     let subquery = crate::rules::push_down(subquery, builder.env)?;
-    let subquery = builder.alternative(|| builder.build(subquery, &Want::any_row()))?;
+    let subquery = builder.alternative(|| builder.for_rows(|| builder.build(subquery, &Want::any_row())))?;
     Ok(Some(SemiByRows {
         cost: left.rows * (cost::OPEN + subquery.cost),
         outer: outer_columns(outer, &left.layout)?,

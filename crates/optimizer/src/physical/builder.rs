@@ -142,9 +142,17 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether the plan is made for `analytics`: from whole tables, without lookups.
+    /// Whether the plan is made for `analytics`: from whole tables, of which it may look up rows of others.
     pub fn is_analytical(&self) -> bool {
         self.route.get() == Some(Route::Analytical)
+    }
+
+    /// Builds a subquery that runs for each row: `executor` runs it, in a plan for `analytics` too.
+    pub fn for_rows<T>(&self, build: impl FnOnce() -> T) -> T {
+        let route = self.route.replace(Some(ONLY));
+        let built = build();
+        self.route.set(route);
+        built
     }
 
     /// Takes in the tables of a part of the query, to estimate joins by.

@@ -7,10 +7,7 @@ use std::sync::Arc;
 
 use functions::Expr;
 use planner::logical::{self, ColumnId, Get, Logical, columns_of};
-use planner::plan::{
-    Access, ExecutionCache, Expected, JoinKind, LookupJoin, Range, RangeBound, RangeBoundValue, RangeValue,
-    Rel, ScanPartitions, TableScan,
-};
+use planner::plan::{Access, ExecutionCache, Expected, JoinKind, LookupJoin, Rel, ScanPartitions, TableScan};
 use types::Result;
 
 use super::builder::{Builder, Built, Want};
@@ -63,9 +60,6 @@ pub fn find(
     left: &[ColumnId],
     columns: &[ColumnId],
 ) -> Result<Option<Lookup>> {
-    if builder.is_analytical() {
-        return Ok(None);
-    }
     let mut conjuncts = Vec::new();
     if let Some(filter) = filter {
         into_conjuncts(filter.clone(), &mut conjuncts);
@@ -127,9 +121,9 @@ fn by_path(
         restore(&mut pair);
         residual.push(pair);
     }
-    expressions_mut(&mut chosen.access, &mut restore);
+    chosen.access.expressions_mut(&mut restore);
     if let Some(partitions) = &mut chosen.partitions {
-        partition_expressions_mut(partitions, &mut restore);
+        partitions.expressions_mut(&mut restore);
     }
     Lookup {
         access: chosen.access,
@@ -177,9 +171,9 @@ pub fn join(
         Ok(placed) => *expr = placed,
         Err(error) => failed = Some(error),
     };
-    expressions_mut(&mut access, &mut place);
+    access.expressions_mut(&mut place);
     if let Some(partitions) = &mut partitions {
-        partition_expressions_mut(partitions, &mut place);
+        partitions.expressions_mut(&mut place);
     }
     if let Some(error) = failed {
         return Err(error);
@@ -223,51 +217,10 @@ pub fn join(
 fn reads_left(access: &Access) -> bool {
     match access {
         Access::Union { parts } => parts.iter().all(reads_left),
-        access => expressions(access).iter().any(names_left),
-    }
-}
-
-fn expressions(access: &Access) -> Vec<Expr> {
-    let mut found = Vec::new();
-    expressions_mut(&mut access.clone(), &mut |expr| found.push(expr.clone()));
-    found
-}
-
-/// Calls `visit` with each expression of an access path's keys or ranges.
-fn expressions_mut(access: &mut Access, visit: &mut dyn FnMut(&mut Expr)) {
-    match access {
-        Access::Full { .. } => {}
-        Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. } => {
-            keys.iter_mut().flatten().for_each(visit);
-        }
-        Access::PrimaryRanges { ranges, .. }
-        | Access::IndexRanges { ranges, .. }
-        | Access::GroupEnds { ranges, .. } => {
-            ranges.iter_mut().for_each(|range| of_range(range, visit));
-        }
-        Access::Union { parts } => parts.iter_mut().for_each(|part| expressions_mut(part, visit)),
-    }
-}
-
-fn partition_expressions_mut(partitions: &mut ScanPartitions, visit: &mut dyn FnMut(&mut Expr)) {
-    for range in partitions.top.iter_mut().chain(&mut partitions.sub).flatten() {
-        of_range(range, visit);
-    }
-}
-
-fn of_range(range: &mut Range, visit: &mut dyn FnMut(&mut Expr)) {
-    for value in &mut range.prefix {
-        if let RangeValue::Equal(expr) | RangeValue::NullSafe(expr) = value {
-            visit(expr);
-        }
-    }
-    for bound in [&mut range.lower, &mut range.upper] {
-        if let Some(RangeBound {
-            value: RangeBoundValue::Value(expr),
-            ..
-        }) = bound
-        {
-            visit(expr);
+        access => {
+            let mut named = false;
+            access.expressions(&mut |expr| named |= names_left(expr));
+            named
         }
     }
 }

@@ -2,8 +2,8 @@
 //! reads many rows.
 //!
 //! A query of one table is decided with the table's access path. For one of several tables both plans are
-//! made, as their operators differ: `analytics` reads whole tables and joins them by hash, `executor` may look
-//! rows up. The cheaper one is taken.
+//! made, as their operators differ: `analytics` reads whole tables, and both join by hash or look rows up. The
+//! cheaper one is taken.
 
 use planner::logical::{Logical, SetOperator};
 use planner::plan::{Access, Rel, Route};

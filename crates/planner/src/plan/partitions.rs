@@ -58,4 +58,11 @@ impl ScanPartitions {
             range.expressions(visit);
         }
     }
+
+    /// The same, to be changed.
+    pub fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        for range in self.top.iter_mut().chain(&mut self.sub).flatten() {
+            range.expressions_mut(visit);
+        }
+    }
 }

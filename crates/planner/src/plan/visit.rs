@@ -266,6 +266,14 @@ impl TableScan {
         }
     }
 
+    /// The same, to be changed.
+    pub fn key_expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        self.access.expressions_mut(visit);
+        if let Some(partitions) = &mut self.partitions {
+            partitions.expressions_mut(visit);
+        }
+    }
+
     /// Calls `visit` with each expression of the scan.
     fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
         self.key_expressions(visit);
@@ -305,6 +313,22 @@ impl Access {
             Self::Union { parts } => parts.iter().for_each(|part| part.expressions(visit)),
         }
     }
+
+    /// The same, to be changed.
+    pub fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Self::Full { .. } => {}
+            Self::PrimaryPoints { keys } | Self::UniquePoints { keys, .. } => {
+                keys.iter_mut().flatten().for_each(visit);
+            }
+            Self::PrimaryRanges { ranges, .. }
+            | Self::IndexRanges { ranges, .. }
+            | Self::GroupEnds { ranges, .. } => {
+                ranges.iter_mut().for_each(|range| range.expressions_mut(visit));
+            }
+            Self::Union { parts } => parts.iter_mut().for_each(|part| part.expressions_mut(visit)),
+        }
+    }
 }
 
 impl Range {
@@ -317,6 +341,22 @@ impl Range {
         }
         for bound in self.lower.iter().chain(&self.upper) {
             match &bound.value {
+                RangeBoundValue::Value(expr) => visit(expr),
+                RangeBoundValue::Null => {}
+            }
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        for value in &mut self.prefix {
+            match value {
+                RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => visit(expr),
+                RangeValue::IsNull => {}
+            }
+        }
+        for bound in self.lower.iter_mut().chain(&mut self.upper) {
+            match &mut bound.value {
                 RangeBoundValue::Value(expr) => visit(expr),
                 RangeBoundValue::Null => {}
             }

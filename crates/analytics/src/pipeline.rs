@@ -1,0 +1,323 @@
+//! Parts of a plan that run row by row: lookup joins, and subqueries that take values of each row. Each thread runs
+//! `executor`'s operators over its part of the rows ([`executor::Pipeline`]).
+//!
+//! The rows of an input that reads a large table are spread over threads already. Others (the few rows of a small
+//! table, which lookups make many) are dealt to the threads in slices as soon as there are some ([`deal`]).
+
+mod deal;
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion_common::Result;
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
+use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion_physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion_physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
+use datafusion_physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    PlanProperties, ReplaceChildrenOptions,
+};
+use executor::{Pipeline, PipelineResources};
+use functions::EvalContext;
+use futures::StreamExt;
+use planner::plan::Rel;
+use tokio::runtime::Handle;
+use types::Error;
+
+use self::deal::Dealer;
+use crate::Source;
+use crate::columns::schema_of;
+use crate::error::{carry, to_mysql};
+use crate::operators::{Plan, Translated};
+
+/// A table with more rows is read by all threads.
+const SPREAD_ROWS: f64 = 10_000.0;
+/// If an input has fewer rows, they stay on the thread that makes them.
+const DEALT_ROWS: f64 = 8.0;
+/// Batches that a pipeline has made and nobody has taken.
+const BATCHES_AHEAD: usize = 2;
+
+/// Where a pipeline begins.
+pub struct Cut<'r> {
+    pub input: &'r Rel,
+    /// How many threads the input's rows are dealt to; `None`: they are where they are to be.
+    dealt: Option<usize>,
+}
+
+/// The pipeline whose last operator is `rel`, if that is one with a lookup or a subquery in it.
+pub fn cut(rel: &Rel, partitions: usize) -> Option<Cut<'_>> {
+    match rel {
+        Rel::Measured { .. } => None,
+        _ => below(rel, partitions).map(|(cut, _)| cut),
+    }
+}
+
+/// The same, and whether its rows are spread over threads.
+fn below(rel: &Rel, partitions: usize) -> Option<(Cut<'_>, bool)> {
+    if !rel.is_pipelined() {
+        return None;
+    }
+    let input = match rel {
+        Rel::LookupJoin(join) => &*join.left,
+        Rel::Apply(apply) => &*apply.input,
+        _ => return below(rel.input()?, partitions),
+    };
+    let (further, is_spread) = match below(input, partitions) {
+        Some((cut, is_spread)) => (Some(cut), is_spread),
+        None => (None, is_spread(input)),
+    };
+    let is_worth_it = partitions > 1 && !is_spread && rows(input) >= DEALT_ROWS;
+    match further {
+        Some(cut) if !is_worth_it => Some((cut, is_spread)),
+        _ => {
+            let dealt = is_worth_it.then_some(partitions);
+            Some((Cut { input, dealt }, is_spread || is_worth_it))
+        }
+    }
+}
+
+/// Whether all threads get a share of the rows.
+fn is_spread(rel: &Rel) -> bool {
+    match rel {
+        Rel::Scan(scan) => scan.expected.read >= SPREAD_ROWS,
+        Rel::Aggregate { keys, .. } => !keys.is_empty(),
+        Rel::Distinct { .. } => true,
+        Rel::Filter { input, .. } | Rel::Project { input, .. } | Rel::Measured { input, .. } => {
+            is_spread(input)
+        }
+        Rel::Join(join) => is_spread(&join.left),
+        Rel::LookupJoin(join) => is_spread(&join.left),
+        Rel::Apply(apply) => is_spread(&apply.input),
+        Rel::SetOperation { left, right, .. } => is_spread(left) || is_spread(right),
+        _ => false,
+    }
+}
+
+/// About how many rows come.
+fn rows(rel: &Rel) -> f64 {
+    match rel {
+        Rel::Scan(scan) => scan.expected.rows,
+        Rel::Join(join) => join.rows,
+        Rel::LookupJoin(join) => join.rows,
+        Rel::Apply(apply) => rows(&apply.input),
+        Rel::SetOperation { left, right, .. } => rows(left) + rows(right),
+        Rel::Aggregate { keys, .. } if keys.is_empty() => 1.0,
+        rel => rel.input().map_or(SPREAD_ROWS, rows),
+    }
+}
+
+/// The pipeline from `top` down over its translated input.
+pub fn over(
+    top: &Rel,
+    cut: Cut<'_>,
+    input: Translated,
+    source: &Source,
+    eval: &Arc<EvalContext>,
+) -> Result<Translated> {
+    let positions = input.positions;
+    let pipeline = Pipeline::new(top, cut.input, positions).map_err(carry)?;
+    let mut types = pipeline.output_types();
+    if let Some(position) = pipeline.position() {
+        let ty = types.remove(position);
+        types.push(ty);
+    }
+    let work = Work {
+        pipeline,
+        snapshot: source.snapshot.clone(),
+        resources: source.pipelines.clone(),
+        eval: Arc::clone(eval),
+        schema: schema_of(types),
+    };
+    Ok(Translated {
+        plan: Arc::new(PipelineExec::new(Arc::new(work), input.plan, cut.dealt)),
+        positions,
+        whole_groups: false,
+    })
+}
+
+/// What the threads of a pipeline share.
+struct Work {
+    pipeline: Pipeline,
+    snapshot: kv::Snapshot,
+    resources: PipelineResources,
+    eval: Arc<EvalContext>,
+    schema: SchemaRef,
+}
+
+impl Work {
+    /// Runs the pipeline on this thread.
+    fn run(
+        &self,
+        is_over: Arc<AtomicBool>,
+        next: &mut dyn FnMut() -> Result<Option<RecordBatch>>,
+        sink: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
+    ) -> types::Result<()> {
+        let interrupted = Arc::clone(&self.eval.interrupted);
+        let eval = self
+            .eval
+            .for_thread(Arc::new(move || is_over.load(Ordering::Relaxed) || interrupted()));
+        let result = self.pipeline.run(
+            &self.resources,
+            (&self.snapshot, &eval),
+            &mut || next().map_err(to_mysql),
+            &mut |batch| Ok(sink(self.output(batch)?)),
+        );
+        self.eval.merge(&eval);
+        result
+    }
+
+    /// The pipeline's rows with the position as the last column.
+    fn output(&self, batch: RecordBatch) -> types::Result<RecordBatch> {
+        let rows = batch.num_rows();
+        let mut columns = batch.columns().to_vec();
+        if let Some(position) = self.pipeline.position() {
+            let column = columns.remove(position);
+            columns.push(column);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+            .map_err(Error::internal)
+    }
+}
+
+struct PipelineExec {
+    work: Arc<Work>,
+    input: Plan,
+    dealt: Option<(usize, Arc<Dealer>)>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl PipelineExec {
+    fn new(work: Arc<Work>, input: Plan, dealt: Option<usize>) -> Self {
+        let partitions = dealt.unwrap_or_else(|| input.output_partitioning().partition_count());
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&work.schema)),
+            Partitioning::UnknownPartitioning(partitions),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self {
+            dealt: dealt.map(|threads| (threads, Arc::new(Dealer::new(Arc::clone(&input), threads)))),
+            work,
+            input,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+}
+
+impl fmt::Debug for PipelineExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PipelineExec({:?})", self.input)
+    }
+}
+
+impl DisplayAs for PipelineExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.dealt {
+            Some((threads, _)) => write!(f, "PipelineExec: rows dealt to {threads}"),
+            None => f.write_str("PipelineExec"),
+        }
+    }
+}
+
+impl ExecutionPlan for PipelineExec {
+    fn name(&self) -> &'static str {
+        "PipelineExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Plan> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(self: Arc<Self>, mut children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
+        let input = children.pop().unwrap_or_else(|| Arc::clone(&self.input));
+        let threads = self.dealt.as_ref().map(|(threads, _)| *threads);
+        Ok(Arc::new(Self::new(Arc::clone(&self.work), input, threads)))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    /// Its operators call each other and wait for the store, so they have a thread of their own: not one of those
+    /// that take turns.
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let mut input = match &self.dealt {
+            Some((_, dealer)) => Input::Dealt(Arc::clone(dealer), Arc::clone(&context)),
+            None => Input::Own(self.input.execute(partition, context)?),
+        };
+        let is_over = Arc::new(AtomicBool::new(false));
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let mut rows = RecordBatchReceiverStream::builder(Arc::clone(&self.work.schema), BATCHES_AHEAD);
+        let (made, work, over) = (rows.tx(), Arc::clone(&self.work), Arc::clone(&is_over));
+        rows.spawn_blocking(move || {
+            let handle = Handle::current();
+            let ran = work.run(over, &mut || handle.block_on(input.next()), &mut |batch| {
+                metrics.record_output(batch.num_rows());
+                match made.blocking_send(Ok(batch)) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()),
+                }
+            });
+            metrics.done();
+            ran.map_err(carry)
+        });
+        // Dropped with the stream.
+        let ends = Ends(is_over);
+        let rows = rows.build().map(move |batch| {
+            let _ends = &ends;
+            batch
+        });
+        let schema = Arc::clone(&self.work.schema);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// The rows of one thread.
+enum Input {
+    Own(SendableRecordBatchStream),
+    Dealt(Arc<Dealer>, Arc<TaskContext>),
+}
+
+impl Input {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self {
+            Self::Own(rows) => rows.next().await.transpose(),
+            Self::Dealt(dealer, context) => dealer.next(context).await,
+        }
+    }
+}
+
+/// Ends a pipeline's thread once nobody takes its rows.
+struct Ends(Arc<AtomicBool>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
