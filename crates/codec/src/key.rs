@@ -30,6 +30,14 @@ pub enum RowHandle {
 }
 
 impl RowHandle {
+    /// How many bytes it takes in a row's key.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Int(_) => size_of::<i64>(),
+            Self::Common(parts) => parts.len(),
+        }
+    }
+
     /// Appends the handle in its form in a row's key.
     pub fn append_to(&self, out: &mut Vec<u8>) {
         match self {
@@ -49,11 +57,15 @@ pub fn table_prefix(table_id: i64) -> Vec<u8> {
 
 /// The prefix of the keys of a table's rows.
 pub fn row_prefix(table_id: i64) -> Vec<u8> {
-    let mut key = Vec::with_capacity(ROW_PREFIX_LEN + 8);
-    key.push(TABLE);
-    encode_i64(table_id, &mut key);
-    key.extend_from_slice(&ROW);
+    let mut key = Vec::with_capacity(ROW_PREFIX_LEN);
+    append_row_prefix(table_id, &mut key);
     key
+}
+
+fn append_row_prefix(table_id: i64, key: &mut Vec<u8>) {
+    key.push(TABLE);
+    encode_i64(table_id, key);
+    key.extend_from_slice(&ROW);
 }
 
 /// The table id in a key of a row or an index entry.
@@ -76,7 +88,8 @@ pub fn set_table_id(key: &mut [u8], table_id: i64) {
 }
 
 pub fn row_key(table_id: i64, handle: &RowHandle) -> Vec<u8> {
-    let mut key = row_prefix(table_id);
+    let mut key = Vec::with_capacity(ROW_PREFIX_LEN + handle.length());
+    append_row_prefix(table_id, &mut key);
     handle.append_to(&mut key);
     key
 }

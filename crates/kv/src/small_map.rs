@@ -1,12 +1,12 @@
-//! An ordered map that is a sorted vector while it is small. Most transactions have a handful of keys, for
-//! which a tree's nodes are large and scattered. A transaction with many keys gets a tree.
+//! An ordered map that is a sorted vector while it is small, or its keys come in order. Most transactions have a handful
+//! of keys, for which a tree's nodes are large and scattered. A transaction with many keys in no order gets a tree.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, btree_map};
 use std::ops::{Bound, RangeBounds};
 use std::slice;
 
-/// With more entries than this it becomes a tree.
+/// With more entries than this it becomes a tree when one is inserted before others, or removed.
 const FEW: usize = 32;
 /// The capacity of a new vector.
 const CAPACITY: usize = 8;
@@ -42,6 +42,8 @@ impl<K: Ord, V> SmallMap<K, V> {
     {
         match self {
             Self::Few(entries) => Some(&entries.get(find(entries, key).ok()?)?.1),
+            // Many keys come in order, and are looked up before they are inserted.
+            Self::Many(map) if map.last_key_value().is_none_or(|(last, _)| last.borrow() < key) => None,
             Self::Many(map) => map.get(key),
         }
     }
@@ -65,17 +67,26 @@ impl<K: Ord, V> SmallMap<K, V> {
                     if entries.is_empty() {
                         entries.reserve(CAPACITY);
                     }
-                    entries.insert(at, (key, value));
-                    if entries.len() > FEW {
-                        *self = Self::Many(std::mem::take(entries).into_iter().collect());
+                    if at == entries.len() || entries.len() < FEW {
+                        entries.insert(at, (key, value));
+                    } else {
+                        let mut tree = tree_of(entries);
+                        tree.insert(key, value);
+                        *self = Self::Many(tree);
                     }
                     None
                 }
             },
-            Self::Many(map) => {
-                let value = value(map.get(&key));
-                map.insert(key, value)
-            }
+            Self::Many(map) => match map.entry(key) {
+                btree_map::Entry::Occupied(mut entry) => {
+                    let value = value(Some(entry.get()));
+                    Some(entry.insert(value))
+                }
+                btree_map::Entry::Vacant(entry) => {
+                    entry.insert(value(None));
+                    None
+                }
+            },
         }
     }
 
@@ -84,7 +95,17 @@ impl<K: Ord, V> SmallMap<K, V> {
         K: Borrow<Q>,
     {
         match self {
-            Self::Few(entries) => Some(entries.remove(find(entries, key).ok()?)),
+            Self::Few(entries) => {
+                let at = find(entries, key).ok()?;
+                if at + FEW >= entries.len() {
+                    return Some(entries.remove(at));
+                }
+                // All behind it would be moved.
+                let mut tree = tree_of(entries);
+                let removed = tree.remove_entry(key);
+                *self = Self::Many(tree);
+                removed
+            }
             Self::Many(map) => map.remove_entry(key),
         }
     }
@@ -119,6 +140,10 @@ impl<K: Ord, V> SmallMap<K, V> {
             Self::Many(map) => Range::Many(map.range::<Q, _>((Bound::Included(start), end))),
         }
     }
+}
+
+fn tree_of<K: Ord, V>(entries: &mut Vec<(K, V)>) -> BTreeMap<K, V> {
+    std::mem::take(entries).into_iter().collect()
 }
 
 /// The position of a key, or where it would be inserted. Fast for keys that are inserted in order.
@@ -189,7 +214,8 @@ mod tests {
                 for key in [3, 5, 210] {
                     assert_eq!(map.insert(key, 0), tree.insert(key, 0));
                 }
-                for key in [100, 150, 4] {
+                // The last ones of many, and some in the middle.
+                for key in [209, 210, 208, 100, 150, 4] {
                     assert_eq!(map.remove(&key), tree.remove_entry(&key));
                     assert_eq!(map.get(&key), None);
                 }

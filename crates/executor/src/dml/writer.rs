@@ -179,10 +179,10 @@ impl<'w, 'p> Writer<'w, 'p> {
         Ok(None)
     }
 
-    /// Writes a new row.
+    /// Writes a new row, of which [`Writer::conflict`] has found no other row with its key.
     pub fn insert(&mut self, image: Image, value: Vec<u8>) -> Result<()> {
         self.mirror(&image.key, Some(&value))?;
-        let fresh = Fresh::under_new(self.get(&image.key)?);
+        let fresh = Fresh::under_new(None);
         let row = self.txn.put_guard(image.key, value)?;
         for entry in image.entries {
             if self.maker.writes_entries(entry.index) {

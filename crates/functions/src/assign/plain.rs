@@ -9,6 +9,17 @@ use super::number::{integer_range, integer_value};
 /// Every number with at most this many digits fits into an `i64`.
 const DIGITS_MAX: usize = 18;
 
+/// 10 to the powers from 0 to [`DIGITS_MAX`].
+const POWERS: [i64; DIGITS_MAX + 1] = {
+    let mut powers = [1; DIGITS_MAX + 1];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
 /// The value of a text for a column; `None` if the text needs the complete check.
 pub(super) fn value(text: &str, to: &SqlType) -> Option<Value> {
     let bytes = text.as_bytes();
@@ -53,11 +64,14 @@ fn decimal(bytes: &[u8], to: &SqlType) -> Option<Value> {
     let (number, fraction) = number(bytes)?;
     let missing = usize::from(to.decimals).checked_sub(fraction.unwrap_or(0))?;
     let is_negative_zero = number == 0 && bytes.first() == Some(&b'-');
-    if is_negative_zero || number < 0 && to.unsigned || missing > DIGITS_MAX {
+    if is_negative_zero || number < 0 && to.unsigned {
         return None;
     }
-    let unscaled = i128::from(number) * 10_i128.pow(missing as u32);
-    let fits = to.length >= 38 || unscaled.unsigned_abs() < 10_u128.pow(to.length);
+    let unscaled = i128::from(number) * i128::from(*POWERS.get(missing)?);
+    let fits = match POWERS.get(to.length as usize) {
+        Some(limit) => unscaled.unsigned_abs() < u128::from(limit.unsigned_abs()),
+        None => to.length >= 38 || unscaled.unsigned_abs() < 10_u128.pow(to.length),
+    };
     fits.then(|| Value::Decimal(Decimal::from_i128(unscaled, to.decimals)))
 }
 

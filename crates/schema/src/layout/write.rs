@@ -104,8 +104,8 @@ impl StoredColumn {
 
 /// About what a part of a key takes beyond its value, in bytes.
 const PART_BYTES: usize = 2;
-/// What an integer handle takes in a key or in an entry's value, at most.
-const HANDLE_BYTES: usize = 10;
+/// What a handle takes in an entry's key or value beyond its bytes in a row's key, at most.
+const HANDLE_BYTES: usize = 8;
 
 /// About what a value takes in a row, in bytes.
 fn size_hint(value: &Value) -> usize {
@@ -344,7 +344,8 @@ impl IndexEncoder {
             .parts
             .iter()
             .map(|part| PART_BYTES + size_hint(&row[part.column]));
-        let room = self.prefix.len() + parts.sum::<usize>() + HANDLE_BYTES;
+        let handle_bytes = HANDLE_BYTES + handle.length();
+        let room = self.prefix.len() + parts.sum::<usize>() + handle_bytes;
         let mut key = Vec::with_capacity(room);
         key.extend_from_slice(&self.prefix);
         let mut has_null = false;
@@ -364,7 +365,7 @@ impl IndexEncoder {
         if !distinct {
             codec::index::append_handle(handle, &mut key);
         }
-        let mut value = Vec::with_capacity(HANDLE_BYTES);
+        let mut value = Vec::with_capacity(if distinct { handle_bytes } else { HANDLE_BYTES });
         if self.restored.is_empty() {
             codec::index::encode_value(handle, distinct, None, &mut value)?;
         } else {

@@ -6,6 +6,7 @@
 //! preceding tokens decide them. [`words`] has the numbers of MySQL's tokens.
 
 mod hints;
+mod literal_row;
 mod words;
 
 use types::SqlMode;
@@ -235,6 +236,7 @@ impl<'a> TokenReader<'a, '_> {
             }
             Kind::Text | Kind::NationalText | Kind::Parameter => self.digest.push_value(false),
             Kind::RightParen => self.digest.push_right(),
+            Kind::LeftParen if self.skips_row(token) => {}
             Kind::Word => self.word(token),
             Kind::QuotedWord => self.quoted(token),
             Kind::At => self.user_variable(token),
@@ -247,6 +249,21 @@ impl<'a> TokenReader<'a, '_> {
                 self.digest.push_fixed(number, text);
             }
         }
+    }
+
+    /// Skips a row of literals that follows others: it is part of their list.
+    fn skips_row(&mut self, left: Token) -> bool {
+        let follows_row =
+            self.digest.back(0) == COMMA && [ROW_OF_MANY, ROWS_OF_MANY].contains(&self.digest.back(1));
+        let end = match follows_row && !self.defines {
+            true => literal_row::end(self.text.as_bytes(), left.start, self.mode),
+            false => None,
+        };
+        let Some(end) = end else { return false };
+        self.digest.drop_last(2);
+        self.digest.push_fixed(ROWS_OF_MANY, "(...) /* , ... */");
+        self.lexer.jump(end);
+        true
     }
 
     fn quoted(&mut self, token: Token) {

@@ -18,6 +18,28 @@ fn literals_and_their_lists_are_merged() {
     );
 }
 
+/// MySQL 8.0.33's answers.
+#[test]
+fn rows_of_literals_are_skipped() {
+    for (rows, expected) in [
+        (
+            r"(1,2), (-3.5 , 'it''s'), (NULL,'b' 'c'), ('x\'),(', 4), (5, f(6)), (7), (1,1), (2 , DEFAULT), (1,-2)",
+            "(...) /* , ... */ , ( ?, ... ? ) , (...) , ( ? , `f` (?) ) , (?) , (...) , ( ? , DEFAULT ) , (...)",
+        ),
+        (
+            "(1,2),(3,4),( 5,6) , (NULL,'') ON DUPLICATE KEY UPDATE a=1",
+            "(...) /* , ... */ ON DUPLICATE KEY UPDATE `a` = ?",
+        ),
+        (
+            "(1,2),(3,4+1),(5,6),(7,8)",
+            "(...) , ( ?, ... + ? ) , (...) /* , ... */",
+        ),
+    ] {
+        let text = digest(&format!("INSERT INTO t VALUES {rows}"));
+        assert_eq!(text, format!("INSERT INTO `t` VALUES {expected}"));
+    }
+}
+
 #[test]
 fn tokens_that_do_not_fit_are_left_out() {
     let whole = statement_digest("SELECT a, b FROM t", &SqlMode::default(), 1024);

@@ -67,7 +67,7 @@ fn carry_encoded(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
 /// Whether the text carries bytes.
 pub fn has_carried(text: &str) -> bool {
     // All carriers start with this byte, which is rare in texts.
-    text.as_bytes().contains(&0xf4) && text.chars().any(is_carrier)
+    memchr::memchr(0xf4, text.as_bytes()).is_some() && text.chars().any(is_carrier)
 }
 
 /// The text as a name, as MySQL reads it: bytes that are not text become `?`, and the name ends at a byte

@@ -3,7 +3,7 @@
 //!
 //! If anything else occurs (a comment, an expression, DEFAULT), the parser reads the rows from the start.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
 
 use super::literal::hex_bytes;
 use crate::ast::LiteralRows;
@@ -16,6 +16,8 @@ const INTEGER_DIGITS: usize = 18;
 const RESERVED_BYTES: usize = 1 << 20;
 /// The maximum of DECIMAL.
 const DECIMAL_DIGITS: usize = 65;
+/// In so many bytes the end of a text is looked for one by one: most texts are short.
+const SHORT_TEXT: usize = 16;
 
 /// The rows that begin at `at`, and where they end.
 pub(super) fn literal_rows(
@@ -30,6 +32,7 @@ pub(super) fn literal_rows(
         at,
         backslash_escapes,
         ansi_quotes,
+        may_carry: has_carried(text.get(at..)?),
         rows: LiteralRows::default(),
     };
     scanner.row()?;
@@ -56,6 +59,8 @@ struct Scanner<'a> {
     backslash_escapes: bool,
     /// Double quotes are for names.
     ansi_quotes: bool,
+    /// Some texts may have bytes that are no text.
+    may_carry: bool,
     rows: LiteralRows,
 }
 
@@ -126,12 +131,7 @@ impl Scanner<'_> {
         let mut start = self.at + 1;
         let mut search = start;
         loop {
-            let rest = self.bytes.get(search..)?;
-            let end = search
-                + match self.backslash_escapes {
-                    true => memchr2(quote, b'\\', rest)?,
-                    false => memchr(quote, rest)?,
-                };
+            let end = search + self.special(quote, search)?;
             if self.bytes.get(end) == Some(&b'\\') {
                 self.rows.push_part(self.text.get(start..end)?);
                 let (part, length) = match self.bytes.get(end + 1)? {
@@ -162,12 +162,21 @@ impl Scanner<'_> {
         }
     }
 
+    /// How far behind `from` the next quote or escape character is.
+    fn special(&self, quote: u8, from: usize) -> Option<usize> {
+        let rest = self.bytes.get(from..)?;
+        let escape = if self.backslash_escapes { b'\\' } else { quote };
+        let (short, long) = rest.split_at(rest.len().min(SHORT_TEXT));
+        let found = short.iter().position(|byte| *byte == quote || *byte == escape);
+        found.or_else(|| Some(short.len() + memchr2(quote, escape, long)?))
+    }
+
     fn end_text(&mut self, from: usize, is_binary: bool) -> Option<()> {
         if is_binary {
             let text = self.rows.take_text(from);
             return self.rows.push_binary(&bytes_of(text));
         }
-        if has_carried(self.rows.text_from(from)) {
+        if self.may_carry && has_carried(self.rows.text_from(from)) {
             let text = self.rows.take_text(from);
             return self.rows.push_raw(&bytes_of(text));
         }

@@ -116,6 +116,18 @@ impl Directory {
         Some(found)
     }
 
+    /// [`Directory::at`] for keys in order, most of which lie in the range of the one before: `last`.
+    #[inline]
+    pub fn at_behind<'a>(
+        &'a self,
+        last: Option<(&'a [u8], &'a Leaf)>,
+        key: &'a [u8],
+    ) -> Option<(&'a [u8], &'a Leaf)> {
+        let is_same =
+            |(start, leaf): &(&[u8], &Leaf)| *start <= key && (leaf.end().is_empty() || key < leaf.end());
+        last.filter(is_same).or_else(|| self.at(key))
+    }
+
     /// [`Directory::at`] without counting as a use.
     #[inline]
     pub fn find<'a>(&'a self, key: &'a [u8]) -> Option<(&'a [u8], &'a Leaf)> {
@@ -202,15 +214,13 @@ impl Directory {
         all.iter().for_each(|start| self.take(start));
     }
 
-    /// Puts an entry into the page that contains its key, if there is one. Returns the page's start if it has
-    /// become too large.
-    pub fn update<'a>(&'a self, key: &'a [u8], stored: &[u8]) -> Option<&'a [u8]> {
-        let (start, leaf) = self.at(key)?;
+    /// Puts an entry into the page whose range contains its key. Returns whether the page has become too large.
+    pub fn update(&self, leaf: &Leaf, key: &[u8], stored: &[u8]) -> bool {
         let mut page = leaf.page.write();
         let before = page.bytes();
         Arc::make_mut(&mut page).put(key, stored);
         self.account(before, page.bytes());
-        page.is_large().then_some(start)
+        page.is_large()
     }
 
     /// Splits a page until no part is too large, or removes it if that is not possible.

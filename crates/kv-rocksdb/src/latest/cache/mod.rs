@@ -179,12 +179,10 @@ impl RowCache {
             // Sorted keys that lie close to each other are in one page.
             let mut last: Option<(&[u8], &Leaf)> = None;
             for key in keys {
-                let is_same = |(start, leaf): &(&[u8], &Leaf)| {
-                    start <= key && (leaf.end().is_empty() || *key < leaf.end())
-                };
-                let same = last.filter(is_same);
-                let at_same_place = same.is_some();
-                last = same.or_else(|| directory.at(key));
+                let found = directory.at_behind(last, key);
+                let at_same_place =
+                    matches!((last, found), (Some((_, last)), Some((_, leaf))) if std::ptr::eq(last, leaf));
+                last = found;
                 let page = match (at_same_place, last) {
                     (true, _) => pages.last().cloned().flatten(),
                     (false, Some((_, leaf))) => {
@@ -371,15 +369,20 @@ impl RowCache {
     pub(super) fn update<'a>(&self, entries: impl Iterator<Item = (&'a [u8], &'a [u8])>) {
         let mut entries = entries.peekable();
         while entries.peek().is_some() {
-            let mut large = Vec::new();
+            let mut large: Vec<Vec<u8>> = Vec::new();
             let directory = self.directory.read();
             {
                 let mut loads = self.loads.lock();
+                let mut last: Option<(&[u8], &Leaf)> = None;
                 for (key, stored) in entries.by_ref().take(UPDATE_ENTRIES) {
                     for load in loads.iter_mut().filter(|load| load.range.contains(key)) {
                         load.change(key);
                     }
-                    if let Some(start) = directory.update(key, stored) {
+                    last = directory.at_behind(last, key);
+                    if let Some((start, leaf)) = last
+                        && directory.update(leaf, key, stored)
+                        && large.last().is_none_or(|last| last != start)
+                    {
                         large.push(start.to_vec());
                     }
                 }
