@@ -13,7 +13,7 @@ use types::{SqlMode, errno};
 
 use crate::error::{Error, Result};
 use crate::log::{Action, Log};
-use crate::tally::digest;
+use crate::tally::{digest, printable};
 
 /// The first bytes of a file, which show whether it is a log.
 const HEAD: u64 = 64 << 10;
@@ -63,6 +63,9 @@ pub fn check_compat(arguments: &CheckCompatArguments) -> Result<()> {
                 skipped.unreadable
             );
         }
+        if skipped.is_cut_off {
+            println!("The log is cut off within its last statement, which was left out.");
+        }
     } else {
         let mut script = Script::new(open()?);
         while let Some(statement) = script.next_statement().map_err(in_file)? {
@@ -103,12 +106,7 @@ impl Findings {
             .or_default();
         if finding.count == 0 {
             finding.line = line;
-            finding.statement = sql
-                .trim()
-                .chars()
-                .take(SHOWN_STATEMENT)
-                .collect::<String>()
-                .replace('\n', " ");
+            finding.statement = sql.trim().chars().take(SHOWN_STATEMENT).collect();
         }
         finding.count += 1;
     }
@@ -122,8 +120,10 @@ impl Findings {
                 count => format!(" ({count} times)"),
             };
             println!(
-                "line {}{times}: {message}\n    {}",
-                finding.line, finding.statement
+                "line {}{times}: {}\n    {}",
+                finding.line,
+                printable(message),
+                printable(&finding.statement)
             );
         }
         match found.iter().map(|(_, finding)| finding.count).sum() {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use loadgen::report::{Across, BarChart, Line, LineChart, STYLE, escape};
 
-use crate::tally::{Group, KindTally, Replayed};
+use crate::tally::{Group, KindTally, Replayed, printable};
 
 /// How many errors and differences are printed. The page has all of them.
 const SHOWN: usize = 20;
@@ -43,6 +43,9 @@ fn notes(replayed: &Replayed) -> Vec<String> {
             "{} statements were skipped: they hold bytes that are not UTF-8, or zero bytes",
             skipped.unreadable
         ));
+    }
+    if skipped.is_cut_off {
+        notes.push("the log is cut off within its last statement, which was left out".to_owned());
     }
     if skipped.lines > 0 {
         notes.push(format!("{} lines belong to no entry of the log", skipped.lines));
@@ -118,10 +121,11 @@ fn groups(title: &str, groups: Vec<(&String, &Group)>, out: &mut String) {
         let digest: String = digest.chars().take(SHOWN_DIGEST).collect();
         put!(
             out,
-            "  {} times, first on line {}: {digest}\n    {}\n",
+            "  {} times, first on line {}: {}\n    {}\n",
             group.count,
             group.line,
-            group.example
+            printable(&digest),
+            printable(&group.example)
         );
     }
     if all > SHOWN {

@@ -7,6 +7,16 @@ use hdrhistogram::Histogram;
 
 use crate::log::Skipped;
 
+/// A text of a log or of a server for a terminal, which obeys control characters: in one line, without any.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = |character: char| match character {
+        '\n' | '\r' | '\t' => ' ',
+        other if other.is_control() => char::REPLACEMENT_CHARACTER,
+        other => other,
+    };
+    text.chars().map(shown).collect()
+}
+
 /// Statements of one kind.
 #[derive(Debug, Clone)]
 pub(crate) struct KindTally {
@@ -211,6 +221,14 @@ fn behind_quote(text: &str, quote: char) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_control_characters() {
+        assert_eq!(
+            printable("a\u{1b}[2J\n\té\u{9b}\u{0}"),
+            "a\u{fffd}[2J  é\u{fffd}\u{fffd}"
+        );
+    }
 
     #[test]
     fn a_digest_has_no_literals() {

@@ -35,6 +35,7 @@ impl<R: BufRead> Log<R> {
             lines: Lines {
                 input,
                 number: 0,
+                last_is_open: false,
                 skipped: Skipped::default(),
             },
             format: None,
@@ -78,6 +79,11 @@ impl<R: BufRead> Log<R> {
             Some(Format::Slow(state)) => state.end(skipped, &mut self.pending),
             None => {}
         }
+        let is_statement = |entry: &Entry| matches!(entry.action, Action::Statement(_));
+        if self.lines.last_is_open && self.pending.back().is_some_and(is_statement) {
+            self.pending.pop_back();
+            self.lines.skipped.is_cut_off = true;
+        }
     }
 }
 
@@ -107,6 +113,8 @@ impl<R: BufRead> Iterator for Log<R> {
 struct Lines<R> {
     input: R,
     number: u64,
+    /// The last line that was read does not end with a line feed.
+    last_is_open: bool,
     skipped: Skipped,
 }
 
@@ -116,9 +124,7 @@ impl<R: BufRead> Lines<R> {
         if self.input.read_until(b'\n', &mut line)? == 0 {
             return Ok(None);
         }
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        }
+        self.last_is_open = line.pop_if(|last| *last == b'\n').is_none();
         self.number += 1;
         Ok(Some(line))
     }

@@ -42,6 +42,19 @@ fn mysqls_general_log() {
 }
 
 #[test]
+fn a_statement_that_is_cut_off_is_left_out() {
+    let log = b"1970-01-02T00:00:01.000000Z\t    8 Query\tSELECT 1\n\
+        1970-01-02T00:00:02.000000Z\t    8 Query\tDELETE FROM t\n  WHERE id = 1";
+    for cut in [1, 5, 15] {
+        let (found, skipped) = read(&log[..log.len() - cut]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(skipped.is_cut_off);
+    }
+    let (found, skipped) = read(&[&log[..], b"\n"].concat());
+    assert_eq!((found.len(), skipped), (2, Skipped::default()));
+}
+
+#[test]
 fn mariadbs_general_log_leaves_times_out() {
     let log = b"Time\t\t    Id Command\tArgument\n\
         700102  0:00:03\t     4 Connect\troot@localhost on  using Socket\n\
@@ -86,14 +99,15 @@ fn junk_is_counted_and_skipped() {
         1970-01-02T00:00:01.000000Z\t    8 Query\tSELECT 1\n\
         1970-01-02T00:00:01.000000Z\t    8 Query\tSELECT '\xff'\n\
         1970-01-02T00:00:01.000000Z\t    8 Query\tSELECT '\0'\n\
-        1970-01-02T00:00:01.000000Z\t    8 Query\tSELECT 2";
+        1970-01-02T00:00:01.000000Z\t    8 Query\tSELECT 2\n";
     let (found, skipped) = read(log);
     assert_eq!(found.len(), 2);
     assert_eq!(
         skipped,
         Skipped {
             lines: 1,
-            unreadable: 2
+            unreadable: 2,
+            is_cut_off: false,
         }
     );
 }
