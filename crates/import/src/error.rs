@@ -31,7 +31,7 @@ pub enum Error {
         error: Box<mysql::Error>,
     },
     /// `statement` is shortened.
-    #[error("the {side} says: {error}; the statement was: {statement}")]
+    #[error("{}; the statement was: {statement}", said(*side, error))]
     Server {
         side: Side,
         statement: String,
@@ -74,6 +74,27 @@ impl Error {
         }
     }
 
+    /// Whether a server does not take the values of a row: other rows of the statement can be taken.
+    pub fn is_about_rows(&self) -> bool {
+        matches!(
+            self.code(),
+            1062 // duplicate
+                | 1048 // NULL in a column without NULL
+                | 1136 // number of values
+                | 1261
+                ..=1263 // number of fields, NULL
+                | 1264 | 1265 | 1292 | 1366 | 1406 | 1411 | 1416 | 1425 | 1690 // out of range, truncated, incorrect
+                | 1300 // bytes that are no characters
+                | 1451 | 1452 | 1216 | 1217 // foreign keys
+                | 1526 | 1748 // no partition
+                | 3140 | 3141 | 3143 | 3144 | 3156 | 3157 // JSON
+                | 3819 // CHECK
+                | 4025 // CHECK, MariaDB
+                | 1586 // duplicate, without its value
+                | 1022
+        )
+    }
+
     /// Whether the connection to the server was lost, or could not be made for now: trying again can help.
     pub fn is_lost(&self) -> bool {
         match self {
@@ -84,5 +105,16 @@ impl Error {
             }
             _ => false,
         }
+    }
+}
+
+/// What a server says, or that it says nothing any more.
+fn said(side: Side, error: &mysql::Error) -> String {
+    match error {
+        mysql::Error::MySqlError(_) => format!("the {side} says: {error}"),
+        mysql::Error::IoError(_) | mysql::Error::CodecError(_) => {
+            format!("the connection to the {side} was lost ({error})")
+        }
+        _ => format!("reading from the {side}: {error}"),
     }
 }

@@ -14,7 +14,8 @@
 //!
 //! Shared by these: [`endpoint`], connections to both servers; [`inventory`], what a server has;
 //! [`snapshot`], many connections that see the same point; [`chunk`], ranges of a primary key;
-//! [`foreign_keys`], whether references have their parent rows.
+//! [`foreign_keys`], whether references have their parent rows; [`whole`], many rows as one statement; [`retry`], what is
+//! tried again.
 
 pub mod binlog;
 mod chunk;
@@ -25,10 +26,12 @@ pub mod files;
 mod foreign_keys;
 mod inventory;
 pub mod live;
+mod retry;
 pub mod script;
 mod snapshot;
 #[cfg(test)]
 mod test_support;
+mod whole;
 
 pub use error::{Error, Result};
 pub use export::{Arguments as ExportArguments, run as export};

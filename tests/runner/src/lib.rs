@@ -27,6 +27,7 @@ pub mod literal;
 mod local_files;
 pub mod memory;
 pub mod moving;
+mod moving_bulk;
 mod moving_files;
 mod older;
 pub mod protocol;

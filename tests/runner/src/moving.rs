@@ -43,6 +43,7 @@ pub fn check(program: &Program, report: &mut Report) {
         return;
     };
     crate::moving_files::check(program, binary.clone(), report);
+    crate::moving_bulk::check(program, binary.clone(), report);
     match Move::prepare(program, binary.clone()) {
         Err(error) => report.fail("moving: start", &error),
         Ok(mut moving) => {

@@ -1,13 +1,13 @@
-//! The INSERTs of a table in a dump as one LOAD DATA ([`super::whole`]), which reads their rows as they are written:
+//! The INSERTs of a table in a dump as one LOAD DATA ([`crate::whole`]), which reads their rows as they are written:
 //! `(1,'it''s',NULL),(2,'a\n',3)` are lines that begin with `(` and end with `)`, and have fields between commas, some of
 //! them in quotes. Not all literals are such fields ([`are_lines`]), and not every column takes a text where it
 //! takes a number ([`takes_texts`]); those tables are loaded in parts.
 
 use crate::inventory::Column;
 use crate::script::quoted_length;
+use crate::whole::Whole;
 
 use super::insert::head_length;
-use super::whole::Whole;
 use super::writer::PART;
 
 /// A statement's rows wait until they are so many bytes.

@@ -18,11 +18,11 @@ use super::load_data::Dumped;
 use super::part::{Content, Part, Settings, Sql, Tally};
 use super::records::Format;
 use super::statement::{self, kind};
-use super::whole::{self, Whole};
 use super::{insert, writer};
 use crate::endpoint::{Client, Endpoint, quoted};
 use crate::error::Error;
 use crate::script::{Script, Statement};
+use crate::whole::{self, Whole};
 use crate::{Common, Result};
 
 /// A part has about so many bytes.
@@ -370,7 +370,9 @@ impl<'a, 's> Loader<'a, 's> {
         }
         let charset = self.client.one("SELECT @@character_set_client")?;
         let load = head.load(charset.as_deref().unwrap_or("utf8mb4"));
-        rows.statement = Some(Whole::begin(self.endpoint, self.journal, &file.settings, &load)?);
+        let mut client = writer::session(self.endpoint, &file.settings)?;
+        self.journal.lock_whole(&mut client)?;
+        rows.statement = Some(Whole::begin(client, &load)?);
         Ok(Some(rows))
     }
 

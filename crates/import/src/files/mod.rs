@@ -4,9 +4,8 @@
 //! - [`input`]: the files, their order and their bytes. [`statement`]: what a statement of a dump is.
 //!   [`insert`]: the rows of an INSERT. [`records`]: lines of CSV. [`parquet`]: rows of Parquet as such lines.
 //! - [`load`]: reads the files and cuts them into parts. [`rows`]: those without statements. [`part`]: a part.
-//!   [`crew`]: the connections at work. [`writer`]: one of
-//!   them. [`whole`]: rows that one statement loads, a file's or
-//!   those of a table in a dump ([`dump_rows`]). [`journal`]: what is loaded, on the target.
+//!   [`crew`]: the connections at work. [`writer`]: one of them. [`dump_rows`]: the INSERTs of a table in a dump
+//!   as one statement ([`crate::whole`]). [`journal`]: what is loaded, on the target.
 //! - [`report`]: the rows that were not taken, in files.
 //!
 //! A definition runs alone, after all that is before it; rows are loaded in any order.
@@ -25,7 +24,6 @@ mod records;
 mod report;
 mod rows;
 mod statement;
-mod whole;
 mod writer;
 
 pub use arguments::Arguments;

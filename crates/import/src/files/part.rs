@@ -1,9 +1,10 @@
 //! Parts of files, which connections load, and the progress of all connections.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, RwLock};
+use std::sync::{Arc, Condvar, Mutex};
 
 use super::records::Format;
+use crate::retry::Turns;
 
 /// A statement, and where it is.
 #[derive(Debug)]
@@ -90,8 +91,7 @@ pub(super) struct Tally {
     pub(super) running: Mutex<usize>,
     pub(super) is_idle: Condvar,
     pub(super) has_failed: AtomicBool,
-    /// Read by each connection that writes a part, and written by one that writes its part alone.
-    pub(super) at_once: RwLock<()>,
+    pub(super) turns: Turns,
 }
 
 impl Tally {

@@ -1,5 +1,5 @@
 //! Files of rows without statements: CSV and its like, and Parquet. LOAD DATA reads them, one statement for the whole
-//! file if the target has a faster way for that ([`super::whole`]), or one for each part.
+//! file if the target has a faster way for that ([`crate::whole`]), or one for each part.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -13,11 +13,14 @@ use super::load::{Loader, PART_BYTES, check_same};
 use super::load_data::Dumped;
 use super::part::{Content, Part, Settings};
 use super::records::{Format, Reader};
-use super::whole::{self, Whole};
-use super::{load_data, parquet};
+use super::{load_data, parquet, writer};
 use crate::Result;
 use crate::endpoint::quoted;
 use crate::error::Error;
+use crate::whole::{self, Whole};
+
+/// Where the journal has a file that is loaded by one statement. No part begins there.
+const WHOLE_FILE: u64 = u64::MAX;
 
 /// Some rows of a file, as lines.
 struct Rows {
@@ -248,7 +251,7 @@ impl Loader<'_, '_> {
 
     /// Whether one statement loads the file, or has loaded it.
     fn is_for_whole(&mut self, file: &FileOfRows<'_>) -> Result<bool> {
-        if file.earlier.contains_key(&whole::BEGIN) {
+        if file.earlier.contains_key(&WHOLE_FILE) {
             return Ok(true);
         }
         // What has been begun in parts goes on in parts.
@@ -272,7 +275,7 @@ impl Loader<'_, '_> {
     /// Loads the file by one statement. `false`: the target does not take one of the rows, and has taken none.
     fn load_whole(&mut self, file: &FileOfRows<'_>, rows: &mut Source<'_>, show: &dyn Fn()) -> Result<bool> {
         let name = &file.input.name;
-        let known = file.earlier.get(&whole::BEGIN).copied();
+        let known = file.earlier.get(&WHOLE_FILE).copied();
         if let Some(known) = known
             && (!known.is_begun || !self.is_empty(file.input.database.as_deref(), &file.table)?)
         {
@@ -284,17 +287,19 @@ impl Loader<'_, '_> {
             }
             let checksum = checksum.finalize();
             if known.is_begun {
-                self.end_whole(name, whole::BEGIN, whole::BEGIN, checksum)?;
+                self.end_whole(name, WHOLE_FILE, WHOLE_FILE, checksum)?;
             } else {
                 check_same(name, &known, known.end, checksum)?;
             }
             return Ok(true);
         }
         if known.is_none() {
-            self.begin_whole(name, whole::BEGIN)?;
+            self.begin_whole(name, WHOLE_FILE)?;
         }
         let load = file.whole.as_ref().unwrap_or(&file.load);
-        let statement = Whole::begin(self.endpoint, self.journal, &file.settings, load)?;
+        let mut client = writer::session(self.endpoint, &file.settings)?;
+        self.journal.lock_whole(&mut client)?;
+        let statement = Whole::begin(client, load)?;
         let mut checksum = crc32fast::Hasher::new();
         loop {
             let Some(rows) = rows()? else { break };
@@ -304,9 +309,9 @@ impl Loader<'_, '_> {
             }
             show();
         }
-        match self.took_all(name, whole::BEGIN, statement)? {
+        match self.took_all(name, WHOLE_FILE, statement)? {
             true => {
-                self.end_whole(name, whole::BEGIN, whole::BEGIN, checksum.finalize())?;
+                self.end_whole(name, WHOLE_FILE, WHOLE_FILE, checksum.finalize())?;
                 Ok(true)
             }
             false => Ok(false),
@@ -351,7 +356,8 @@ impl Loader<'_, '_> {
                 }
                 Ok(true)
             }
-            Err(error) if is_about_a_row(error.code()) => {
+            // The parts of the file, each row of which can be set aside, tell more than this error.
+            Err(error) if error.is_about_rows() => {
                 self.journal.forget_part(&mut self.client, name, begins_at)?;
                 Ok(false)
             }
@@ -386,20 +392,14 @@ impl Loader<'_, '_> {
     }
 
     pub(super) fn check_local_files(&mut self) -> Result<()> {
-        match self.client.one("SELECT @@GLOBAL.local_infile")?.as_deref() {
-            Some("1" | "ON") => Ok(()),
-            _ => Err(Error::Arguments(format!(
+        match whole::takes_local_files(&mut self.client)? {
+            true => Ok(()),
+            false => Err(Error::Arguments(format!(
                 "the server {} takes no files from clients: SET GLOBAL local_infile = ON there, for as long as this takes",
                 self.endpoint.address()
             ))),
         }
     }
-}
-
-/// Whether the parts of the file, each row of which can be set aside, tell more than this error.
-fn is_about_a_row(code: u16) -> bool {
-    // Too few and too many fields, NULL in a column without NULL, bytes that are no characters.
-    super::writer::is_about_rows(code) || matches!(code, 1261..=1263 | 1300)
 }
 
 /// The columns that a first line names.

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use mysql::LocalInfileHandler;
 
@@ -17,6 +16,7 @@ use crate::Result;
 use crate::endpoint::{Client, Endpoint, TextRow};
 use crate::error::Error;
 use crate::inventory::columns_and_key;
+use crate::retry::is_for_now;
 
 /// A session's settings before those of a file. mysqldump's own settings override them.
 const SESSION: &[&str] = &[
@@ -32,13 +32,7 @@ const ER_SPECIFIC_ACCESS_DENIED: u16 = 1227;
 /// The file that LOAD DATA asks for if the part itself holds the records.
 pub(super) const PART: &str = "stemdb-part";
 
-const ER_DUP_ENTRY: u16 = 1062;
 const ER_GENERATED_VALUE: u16 = 3105;
-const ER_MEMORY_EXCEEDED: u16 = 8175;
-/// A transaction that failed because of others is tried again so often.
-const ATTEMPTS: u32 = 10;
-/// A part for which there is no memory waits a multiple of this.
-const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct Writer<'a> {
     journal: Journal,
@@ -77,41 +71,19 @@ impl<'a> Writer<'a> {
     pub(super) fn write(&mut self, part: &Part) -> Result<()> {
         self.apply_settings(part)?;
         let tally = self.tally;
-        let (mut attempt, mut is_alone) = (1, false);
-        loop {
-            let outcome = match is_alone {
-                true => {
-                    let _others_wait = tally.at_once.write().map_err(|_| Error::Thread)?;
-                    self.attempt(part)
-                }
-                false => {
-                    let _beside_others = tally.at_once.read().map_err(|_| Error::Thread)?;
-                    self.attempt(part)
-                }
-            };
-            match outcome {
-                Err(error) if is_for_now(error.code()) && attempt < ATTEMPTS => {
-                    attempt += 1;
-                    self.client()?.run("ROLLBACK")?;
-                    if error.code() == ER_MEMORY_EXCEEDED {
-                        // What the parts of the other connections take is enough for one alone. Beyond that, others
-                        // use the server.
-                        if is_alone {
-                            std::thread::sleep(PAUSE * attempt);
-                        }
-                        is_alone = true;
-                    }
-                }
-                Err(error) if error.code() == ER_MEMORY_EXCEEDED => return Err(without_memory(part, &error)),
-                Err(error) => return Err(error),
-                Ok(done) => {
-                    self.tally.rows.fetch_add(done.rows, Ordering::Relaxed);
-                    self.tally.rejected.fetch_add(done.rejected, Ordering::Relaxed);
-                    done.warnings.into_iter().for_each(|line| self.tally.warn(line));
-                    return Ok(());
-                }
+        let what = || format!("{}, behind byte {}", part.file, part.begins_at);
+        let done = tally.turns.run(what, |_| {
+            let done = self.attempt(part);
+            if done.as_ref().is_err_and(|error| is_for_now(error.code())) {
+                // What it holds may be what another connection waits for.
+                self.client()?.run("ROLLBACK")?;
             }
-        }
+            done
+        })?;
+        tally.rows.fetch_add(done.rows, Ordering::Relaxed);
+        tally.rejected.fetch_add(done.rejected, Ordering::Relaxed);
+        done.warnings.into_iter().for_each(|line| tally.warn(line));
+        Ok(())
     }
 
     fn attempt(&mut self, part: &Part) -> Result<Outcome> {
@@ -183,7 +155,7 @@ impl<'a> Writer<'a> {
                 }
                 Ok(())
             }
-            Err(error) if is_about_rows(error.code()) => {
+            Err(error) if error.is_about_rows() => {
                 let Some(parts) = Parts::of(&sql.text) else {
                     return Err(at(part, sql.line_of(0), &error));
                 };
@@ -221,7 +193,7 @@ impl<'a> Writer<'a> {
             let client = self.client()?;
             match client.run_bytes(&parts.with_rows(&sql.text, half.clone())) {
                 Ok(()) => done.rows += client.affected_rows(),
-                Err(error) if is_about_rows(error.code()) => {
+                Err(error) if error.is_about_rows() => {
                     self.some_rows(part, sql, parts, half, &error, done)?;
                 }
                 Err(error) => return Err(error),
@@ -336,43 +308,22 @@ impl Outcome {
     }
 }
 
+/// A session of its own with these settings.
+pub(super) fn session(target: &Endpoint, settings: &Settings) -> Result<Client> {
+    let mut client = target.connect_raw(None)?;
+    prepare(&mut client)?;
+    for sql in settings.some(0, settings.len()) {
+        client.run_bytes(&sql)?;
+    }
+    Ok(client)
+}
+
 pub(super) fn prepare(client: &mut Client) -> Result<()> {
     SESSION.iter().try_for_each(|statement| client.run(statement))?;
     match client.run(ALL_WARNINGS) {
         Err(error) if error.code() == ER_SPECIFIC_ACCESS_DENIED => Ok(()),
         done => done,
     }
-}
-
-/// Whether an error is about the values of a row: other rows of the statement can be taken.
-pub(super) fn is_about_rows(code: u16) -> bool {
-    matches!(
-        code,
-        ER_DUP_ENTRY
-            | 1048 // NULL in a column without NULL
-            | 1136 // number of values
-            | 1264 | 1265 | 1292 | 1366 | 1406 | 1411 | 1416 | 1425 | 1690 // out of range, truncated, incorrect
-            | 1451 | 1452 | 1216 | 1217 // foreign keys
-            | 1526 | 1748 // no partition
-            | 3140 | 3141 | 3143 | 3144 | 3156 | 3157 // JSON
-            | 3819 // CHECK
-            | 4025 // CHECK, MariaDB
-            | 1586 // duplicate, without its value
-            | 1022
-    )
-}
-
-/// Whether what failed may succeed later: a lock, a deadlock, or memory that others have at present.
-fn is_for_now(code: u16) -> bool {
-    matches!(code, 1205 | 1213 | ER_MEMORY_EXCEEDED)
-}
-
-fn without_memory(part: &Part, error: &Error) -> Error {
-    Error::Input(format!(
-        "{}, behind byte {}: {error}. The server has no memory for a part of the file, not even for one at a time: give \
-         it more ([memory] limit_bytes, stemdb_memory_limit) or end what else uses it, and run the import again; it continues",
-        part.file, part.begins_at
-    ))
 }
 
 fn at(part: &Part, line: u64, error: &Error) -> Error {

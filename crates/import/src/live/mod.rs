@@ -2,8 +2,8 @@
 //! the primary key, and checks the copy.
 //!
 //! - [`state`]: how far the copy is, in tables of the target.
-//! - [`definitions`]: databases, tables and views on the target. [`copy`]: the rows. [`check`]: whether both
-//!   sides are equal.
+//! - [`definitions`]: databases, tables and views on the target. [`copy`]: the rows, as [`lines`] of one statement or by
+//!   [`insert`]. [`check`]: whether both sides are equal.
 //! - [`transfer`]: the move, step by step.
 //! - [`follow`]: reads the source's binary log until both sides are equal. [`apply`] executes its events on
 //!   the target. [`statement`] recognises definition statements in it. [`cut_over`]: the end of the move.
@@ -15,6 +15,8 @@ mod copy;
 mod cut_over;
 mod definitions;
 mod follow;
+mod insert;
+mod lines;
 pub(crate) mod state;
 mod statement;
 mod transfer;

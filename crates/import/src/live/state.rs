@@ -9,6 +9,9 @@ use crate::snapshot::Position;
 
 pub(crate) const DATABASE: &str = "stemdb_import";
 
+/// How long a run waits for the statement of an earlier one.
+const LOAD_SECONDS: u64 = 3600;
+
 const TABLES: &[&str] = &[
     "CREATE DATABASE IF NOT EXISTS stemdb_import CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
     "CREATE TABLE IF NOT EXISTS stemdb_import.moves (
@@ -296,12 +299,45 @@ impl Move {
         Ok(copied.is_some_and(|copied| copied == "1"))
     }
 
-    /// The statement that says that a chunk is copied, for the transaction of its last rows.
-    pub(super) fn copied_statement(&self, table: &Table, chunk: &Chunk, copied: bool) -> String {
+    /// Waits until no other session loads rows of the table by one statement, and keeps others from it until this session
+    /// ends: the server may still be at the statement of a run that was killed.
+    pub(super) fn lock_loads(&self, target: &mut Client, table: &Table) -> Result<()> {
+        let name = self.name_of_lock(table);
+        let is_taken = target.one(&format!("SELECT GET_LOCK('{name}', {LOAD_SECONDS})"))?;
+        match is_taken.as_deref() {
+            Some("1") => Ok(()),
+            _ => Err(crate::Error::Source(format!(
+                "another run of this move is loading {} on the target: wait until it has ended, and run this again",
+                table.shown()
+            ))),
+        }
+    }
+
+    pub(super) fn unlock_loads(&self, target: &mut Client, table: &Table) -> Result<()> {
+        target.run(&format!("DO RELEASE_LOCK('{}')", self.name_of_lock(table)))
+    }
+
+    /// The names of locks are short.
+    fn name_of_lock(&self, table: &Table) -> String {
         format!(
-            "UPDATE stemdb_import.chunks SET copied = {copied} WHERE {} AND number = {}",
+            "{DATABASE} {} {:08x}",
+            self.id,
+            crc32fast::hash(table.quoted().as_bytes())
+        )
+    }
+
+    /// The statement that says that some chunks are copied, for the transaction of their last rows.
+    pub(super) fn copied_statement<'c>(
+        &self,
+        table: &Table,
+        chunks: impl IntoIterator<Item = &'c Chunk>,
+        copied: bool,
+    ) -> String {
+        let numbers: Vec<String> = chunks.into_iter().map(|chunk| chunk.number.to_string()).collect();
+        format!(
+            "UPDATE stemdb_import.chunks SET copied = {copied} WHERE {} AND number IN ({})",
             self.of(table),
-            chunk.number
+            numbers.join(", ")
         )
     }
 

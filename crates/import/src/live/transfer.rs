@@ -5,7 +5,7 @@ use std::time::Instant;
 use loadgen::progress::Progress;
 
 use super::arguments::Arguments;
-use super::copy::{Copied, Copying, Job};
+use super::copy::{Copied, Copying, Job, Unit, connect, units};
 use super::cut_over::CutOver;
 use super::definitions::{self, Outcome};
 use super::follow::{Follower, Until};
@@ -18,10 +18,8 @@ use crate::error::Error;
 use crate::foreign_keys::orphans;
 use crate::inventory::{Inventory, Table};
 use crate::snapshot::{Position, Snapshot};
+use crate::whole;
 use crate::{Common, Result};
-
-/// The target's session while it takes rows as they come.
-const NO_CHECKS: &str = "SET SESSION foreign_key_checks = 0, unique_checks = 0";
 
 pub(super) struct Transfer<'a> {
     arguments: &'a Arguments,
@@ -64,7 +62,7 @@ impl<'a> Transfer<'a> {
     }
 
     pub(super) fn run(&self) -> Result<()> {
-        let mut target = self.connect_target()?;
+        let mut target = connect(&self.target)?;
         let mut state = self.state(&mut target)?;
         if self.common.restart {
             for table in state.tables(&mut target)? {
@@ -145,12 +143,6 @@ impl<'a> Transfer<'a> {
         )
     }
 
-    fn connect_target(&self) -> Result<Client> {
-        let mut client = self.target.connect()?;
-        client.run(NO_CHECKS)?;
-        Ok(client)
-    }
-
     /// Copies everything at one point, and checks it.
     fn copy(&self, target: &mut Client, state: &mut Move) -> Result<()> {
         let start = Instant::now();
@@ -160,14 +152,25 @@ impl<'a> Transfer<'a> {
         let resumed = state.stage != Stage::New;
         let tables = self.define(target, state, &snapshot.inventory, &known)?;
         state.set_stage(target, Stage::Copying)?;
-        let jobs = self.plan(target, state, &mut snapshot.readers, &tables, &known)?;
-        let chunks = jobs.len() as u64;
+        if resumed {
+            for table in &tables {
+                state.lock_loads(target, table)?;
+                state.unlock_loads(target, table)?;
+            }
+        }
+        let (units, chunks) = self.plan(target, state, &mut snapshot.readers, &tables, &known)?;
         let mut writers = (0..readers)
-            .map(|_| self.connect_target())
+            .map(|_| connect(&self.target))
             .collect::<Result<Vec<_>>>()?;
         let progress = Progress::new("copying", chunks);
-        let copied =
-            Copying::new(state, &progress, jobs, resumed).run(&mut snapshot.readers, &mut writers)?;
+        let copying = Copying::new(state, &progress, &self.target, units, resumed);
+        let copied = copying
+            .run(&mut snapshot.readers, &mut writers)
+            .map_err(|error| {
+                Error::Source(format!(
+                    "{error}\nWhat is copied is stored: the same command goes on from there."
+                ))
+            })?;
         progress.finish();
         let differences = self.finish(target, &snapshot.inventory, &tables, copied.differences.clone())?;
         report(&tables, &copied, chunks, start);
@@ -250,7 +253,7 @@ impl<'a> Transfer<'a> {
         Ok(tables)
     }
 
-    /// Where chunks begin, from an earlier run or from the source.
+    /// Where chunks begin, from an earlier run or from the source. Returns how many there are, too.
     fn plan<'i>(
         &self,
         target: &mut Client,
@@ -258,11 +261,12 @@ impl<'a> Transfer<'a> {
         readers: &mut [Client],
         tables: &[&'i Table],
         known: &[KnownTable],
-    ) -> Result<Vec<Job<'i>>> {
-        let mut jobs = Vec::new();
+    ) -> Result<(Vec<Unit<'i>>, u64)> {
+        let (mut all, mut count) = (Vec::new(), 0);
         let Some(reader) = readers.first_mut() else {
-            return Ok(jobs);
+            return Ok((all, count));
         };
+        let least = least_to_load(target)?;
         for table in tables {
             let planned = known.iter().any(|known| {
                 known.planned
@@ -277,13 +281,13 @@ impl<'a> Transfer<'a> {
                 let chunks = state.set_plan(target, table, &bounds)?;
                 chunks.into_iter().map(|chunk| (chunk, false)).collect()
             };
-            jobs.extend(chunks.into_iter().map(|(chunk, was_copied)| Job {
-                table,
-                chunk,
-                was_copied,
-            }));
+            count += chunks.len() as u64;
+            let jobs = chunks.into_iter();
+            let jobs = jobs.map(|(chunk, was_copied)| Job { chunk, was_copied });
+            let loads = least.is_some_and(|least| is_loaded(table, least));
+            all.extend(units(table, jobs.collect(), loads));
         }
-        Ok(jobs)
+        Ok((all, count))
     }
 
     /// Views and references, when all rows are there. Returns what is not equal.
@@ -303,6 +307,26 @@ impl<'a> Transfer<'a> {
         }
         Ok(differences)
     }
+}
+
+/// A table of fewer bytes is inserted. `None`: all are.
+fn least_to_load(target: &mut Client) -> Result<Option<u64>> {
+    let least = whole::least_bytes(target)?;
+    if least.is_some() && !whole::takes_local_files(target)? {
+        eprintln!(
+            "Note: rows are inserted, which takes several times as long as LOAD DATA: the target takes no files from \
+             clients. SET GLOBAL local_infile = ON there for as long as this takes"
+        );
+        return Ok(None);
+    }
+    Ok(least)
+}
+
+/// Whether the rows of a table are loaded, as sorted files. A partitioned table takes none.
+fn is_loaded(table: &Table, least: u64) -> bool {
+    // The source may have no estimate.
+    let is_short = table.rows > 0 && table.rows.saturating_mul(table.row_bytes.max(1)) <= least;
+    !is_short && !table.create.contains("PARTITION BY")
 }
 
 fn undo(target: &mut Client, created: &[&Table]) -> Result<()> {

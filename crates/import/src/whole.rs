@@ -1,9 +1,9 @@
-//! Rows of a file as one statement. A StemDB that has its files to itself loads it into an empty table as sorted files,
-//! with its indexes, in bounded memory: several times as fast as rows that are inserted.
+//! Many rows as one LOAD DATA LOCAL. A StemDB that has its files to itself loads them as sorted files, with their indexes, in
+//! bounded memory: several times as fast as rows that are inserted.
 //!
 //! Such a statement takes all rows or none, so where the import is interrupted, the table says which, once the server has
-//! ended it ([`Journal::lock_whole`]). It takes no file that has a row with an error or a warning: that one is loaded in
-//! parts, which find the row.
+//! ended it: the caller's session has a lock until then. It takes none if a row has an error or a warning: such rows are
+//! written in parts, which find the row.
 
 use std::io::{self, Write};
 use std::sync::Mutex;
@@ -12,15 +12,9 @@ use std::thread;
 
 use mysql::LocalInfileHandler;
 
-use super::journal::Journal;
-use super::part::Settings;
-use super::writer;
 use crate::Result;
-use crate::endpoint::{Client, Endpoint, TextRow};
+use crate::endpoint::{Client, TextRow};
 use crate::error::Error;
-
-/// Where a journal has a file that is loaded by one statement. No part begins there.
-pub(super) const BEGIN: u64 = u64::MAX;
 
 /// What is wrong with a row becomes an error, and nothing is loaded.
 const SETTINGS: &str =
@@ -33,18 +27,18 @@ const WAITING: usize = 2;
 type Piece = Option<Vec<u8>>;
 
 /// A statement that is being sent rows. Dropped before its end, it loads nothing.
-pub(super) struct Whole {
+pub(crate) struct Whole {
     pieces: Option<SyncSender<Piece>>,
     loading: Option<thread::JoinHandle<Result<Done>>>,
 }
 
-pub(super) struct Done {
-    pub(super) rows: u64,
-    pub(super) warnings: Vec<TextRow>,
+pub(crate) struct Done {
+    pub(crate) rows: u64,
+    pub(crate) warnings: Vec<TextRow>,
 }
 
-/// A file that is not longer is better loaded in parts. `None`: the server loads none in another way.
-pub(super) fn least_bytes(client: &mut Client) -> Result<Option<u64>> {
+/// Fewer bytes are better written in parts. `None`: the server knows no other way.
+pub(crate) fn least_bytes(client: &mut Client) -> Result<Option<u64>> {
     let engines = client.rows("SHOW ENGINES")?;
     if !engines.iter().any(|engine| engine.text(2).contains("(rocksdb)")) {
         return Ok(None);
@@ -53,20 +47,15 @@ pub(super) fn least_bytes(client: &mut Client) -> Result<Option<u64>> {
     Ok(least.and_then(|least| least.parse().ok()))
 }
 
+/// Whether the server takes files from clients.
+pub(crate) fn takes_local_files(client: &mut Client) -> Result<bool> {
+    let local_infile = client.one("SELECT @@GLOBAL.local_infile")?;
+    Ok(matches!(local_infile.as_deref(), Some("1" | "ON")))
+}
+
 impl Whole {
-    /// `load`: the statement. `settings`: those before it.
-    pub(super) fn begin(
-        target: &Endpoint,
-        journal: Journal,
-        settings: &Settings,
-        load: &str,
-    ) -> Result<Self> {
-        let mut client = target.connect_raw(None)?;
-        journal.lock_whole(&mut client)?;
-        writer::prepare(&mut client)?;
-        for sql in settings.some(0, settings.len()) {
-            client.run_bytes(&sql)?;
-        }
+    /// `client`: its session's settings are made. It is closed when the statement has ended.
+    pub(crate) fn begin(mut client: Client, load: &str) -> Result<Self> {
         client.run(SETTINGS)?;
         let (pieces, arriving) = sync_channel(WAITING);
         client.set_local_files(handler(arriving));
@@ -86,13 +75,13 @@ impl Whole {
     }
 
     /// Sends some rows. `false`: the statement has ended, by an error.
-    pub(super) fn give(&self, rows: Vec<u8>) -> bool {
+    pub(crate) fn give(&self, rows: Vec<u8>) -> bool {
         let pieces = self.pieces.as_ref();
         pieces.is_some_and(|pieces| pieces.send(Some(rows)).is_ok())
     }
 
     /// All rows have been sent.
-    pub(super) fn finish(mut self) -> Result<Done> {
+    pub(crate) fn finish(mut self) -> Result<Done> {
         drop(self.pieces.take());
         let done = self.loading.take().map(thread::JoinHandle::join);
         done.and_then(|done| done.ok()).unwrap_or(Err(Error::Thread))
