@@ -17,7 +17,7 @@ const AHEAD: usize = 1024;
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// Where the first event of a file is.
-const FIRST_EVENT: u64 = 4;
+pub(crate) const FIRST_EVENT: u64 = 4;
 
 /// The next item.
 pub(crate) enum Next {

@@ -11,6 +11,7 @@ use super::statement::{self, Kind};
 use crate::Result;
 use crate::binlog::event::{Event, Query, RawEvent};
 use crate::binlog::gtid::{Gtid, GtidSet};
+use crate::binlog::reader::FIRST_EVENT;
 use crate::binlog::rows::{Change, ChangedRow, Image, Rows};
 use crate::binlog::table_map::TableMap;
 use crate::endpoint::{Client, literal, quoted};
@@ -111,6 +112,14 @@ impl<'a> Applier<'a> {
             // The first event says again where the log is read. MariaDB's has a checksum after the name,
             // before the log has said that there are checksums.
             Event::Rotate { file, .. } if end == 0 && file.starts_with(&self.position.file) => Ok(()),
+            Event::Rotate { file, .. } if end == 0 && !goes_on(&self.position, &file_name(&file)) => {
+                Err(self.wrong(format!(
+                    "the source goes on with {}: what is between is missing there. If another server has these transactions, \
+                     follow that one with --gtid (column gtids of stemdb_import.moves on the target); otherwise copy again \
+                     with --restart",
+                    file_name(&file)
+                )))
+            }
             Event::Rotate { file, offset } => {
                 if self.position.file != file {
                     self.maps.clear();
@@ -490,6 +499,20 @@ fn file_name(name: &str) -> String {
     name.get(..digits + length).unwrap_or(name).to_owned()
 }
 
+/// The number of a file of the log: 12 of `binlog.000012`.
+pub(super) fn file_number(file: &str) -> Option<u64> {
+    file.rsplit('.').next().and_then(|digits| digits.parse().ok())
+}
+
+/// Whether `file`, which the source begins to send, is the one at this position or behind it. A log says at its end
+/// where it goes on, unless its server was killed.
+fn goes_on(position: &Position, file: &str) -> bool {
+    match (file_number(&position.file), file_number(file)) {
+        (Some(ours), Some(theirs)) => theirs == ours || theirs == ours + 1 && position.offset > FIRST_EVENT,
+        _ => true,
+    }
+}
+
 fn shown(sql: &str) -> String {
     const LONGEST: usize = 300;
     let mut text: String = sql.chars().take(LONGEST).collect();
@@ -497,4 +520,25 @@ fn shown(sql: &str) -> String {
         text += " ...";
     }
     text.replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_missing_is_noticed() {
+        let at = |file: &str, offset| Position {
+            file: file.to_owned(),
+            offset,
+            gtids: String::new(),
+        };
+        // The log has said that it goes on there.
+        assert!(goes_on(&at("binlog.000009", 4), "binlog.000009"));
+        assert!(!goes_on(&at("binlog.000009", 4), "binlog.000010"));
+        // It has ended without saying so.
+        assert!(goes_on(&at("binlog.000009", 157), "binlog.000010"));
+        assert!(!goes_on(&at("binlog.000009", 157), "binlog.000011"));
+        assert!(!goes_on(&at("binlog.000009", 157), "binlog.000008"));
+    }
 }

@@ -3,13 +3,14 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::apply::Applier;
+use super::apply::{Applier, file_number};
 use super::state::{Move, Stage};
 use crate::Result;
 use crate::binlog::gtid::GtidSet;
 use crate::binlog::reader::{HEARTBEAT, Next, Reader};
 use crate::endpoint::{Client, Endpoint, Flavour};
 use crate::error::Error;
+use crate::retry::{ATTEMPTS, is_for_now};
 use crate::snapshot::{Position, position};
 
 /// A connection over which not even a heartbeat comes is lost after this time.
@@ -72,20 +73,25 @@ impl Follower<'_> {
         }
     }
 
-    /// Follows, across lost connections.
+    /// Follows, across lost connections and what stands in the way for now.
     pub(super) fn run(&self, state: &mut Move, until: &Until) -> Result<Position> {
         let mut pause = Duration::from_millis(500);
+        let mut failed = 0;
         loop {
             let before = state.position.clone();
             match self.follow(state, until) {
-                Err(error) if error.is_lost() => {
+                // With its connection the transaction ends, and is applied again from the position before it.
+                Err(error) if error.is_lost() || is_for_now(error.code()) && failed < ATTEMPTS => {
+                    failed += 1;
                     if state.position != before {
                         pause = Duration::from_millis(500);
+                        failed = 0;
                     }
-                    eprintln!(
-                        "Lost a connection, trying again in {:.1} s: {error}",
-                        pause.as_secs_f64()
-                    );
+                    let what = match error.is_lost() {
+                        true => "Lost a connection",
+                        false => "Cannot go on for now",
+                    };
+                    eprintln!("{what}, trying again in {:.1} s: {error}", pause.as_secs_f64());
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -158,12 +164,7 @@ impl Follower<'_> {
 
 /// Whether a position is at another one or after it. Files are numbered: `binlog.000012`.
 fn reached(position: &Position, end: &Position) -> bool {
-    let number = |file: &str| {
-        file.rsplit('.')
-            .next()
-            .and_then(|digits| digits.parse::<u64>().ok())
-    };
-    match (number(&position.file), number(&end.file)) {
+    match (file_number(&position.file), file_number(&end.file)) {
         (Some(ours), Some(theirs)) => (ours, position.offset) >= (theirs, end.offset),
         _ => position.file == end.file && position.offset >= end.offset,
     }
