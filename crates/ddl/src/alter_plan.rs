@@ -772,6 +772,7 @@ impl<'a> Draft<'a> {
             rewrites(&mut self.rewrite, why);
         }
         Ok(Altered {
+            sql_mode: self.ctx.sql_mode,
             table,
             new_indexes,
             dropped_indexes,

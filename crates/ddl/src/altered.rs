@@ -3,7 +3,7 @@
 use schema::definition::TableName;
 use schema::model::{ForeignKey, Table};
 use schema::shadow::Conversion;
-use types::{Error, Warning};
+use types::{Error, SqlMode, Warning};
 
 use crate::page_work::Backfilled;
 use crate::rewrite::Rewrite;
@@ -26,6 +26,8 @@ pub(crate) struct Altered {
     pub conversion: Option<Conversion>,
     /// Rows that belong to no partition are dropped when rows are rewritten.
     pub drops_misplaced: bool,
+    /// The mode in which virtual columns of new indexes are computed.
+    pub sql_mode: SqlMode,
     /// New indexes must be built while no other statement uses the table.
     pub closed: bool,
     pub rename: Option<TableName>,

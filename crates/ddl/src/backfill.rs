@@ -57,7 +57,7 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
         None => {
             let rows = pages.all(
                 table.row_ranges(),
-                &mut IndexFiller::new(table, &made.new_indexes)?,
+                &mut IndexFiller::new(table, &made.new_indexes, made.sql_mode)?,
             )?;
             let warnings = Vec::new();
             Ok(Backfilled { rows, warnings })

@@ -10,9 +10,10 @@ use kv::{LockOptions, Reader, Transaction};
 use schema::duplicate::duplicate_entry;
 use schema::layout::{IndexEntry, IndexLayout, RowEncoder, TableLayout};
 use schema::model::Table;
-use types::{Result, Value};
+use types::{Result, SqlMode, Value};
 
 use crate::page_work::{LockedRow, PageError, PageWork};
+use crate::sorted::entries::checked_columns;
 
 pub(crate) struct IndexFiller<'a> {
     table: &'a Table,
@@ -31,15 +32,19 @@ struct NewEntry {
 }
 
 impl<'a> IndexFiller<'a> {
-    /// `new_indexes`: the ids of those to fill. The table's expressions must be bound.
-    pub(crate) fn new(table: &'a Table, new_indexes: &[i64]) -> Result<Self> {
+    /// `new_indexes`: the ids of those to fill. The table's expressions must be bound. `mode`: virtual columns must fit.
+    pub(crate) fn new(table: &'a Table, new_indexes: &[i64], mode: Option<SqlMode>) -> Result<Self> {
+        let is_new = |&at: &usize| new_indexes.contains(&table.indexes[at].id);
+        let indexes: Vec<usize> = (0..table.indexes.len()).filter(is_new).collect();
+        let mut layout = TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?;
+        if let Some(mode) = mode {
+            layout.check_computed(&checked_columns(table, &indexes), mode);
+        }
         Ok(Self {
             table,
-            layout: TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?,
+            layout,
             encoder: RowEncoder::new(table)?,
-            indexes: (0..table.indexes.len())
-                .filter(|&at| new_indexes.contains(&table.indexes[at].id))
-                .collect(),
+            indexes,
         })
     }
 }

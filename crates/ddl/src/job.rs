@@ -14,7 +14,7 @@ use schema::definition::TableName;
 use schema::model::{SchemaState, Table};
 use schema::shadow::Conversion;
 use serde::{Deserialize, Serialize};
-use types::{Error, Result, errno};
+use types::{Error, Result, SqlMode, errno};
 
 use crate::about::About;
 use crate::altered::Altered;
@@ -69,6 +69,10 @@ pub(crate) struct TableChange {
     pub delta_indexes: Vec<i64>,
     /// Whether other statements use the table meanwhile and maintain the new indexes.
     pub online: bool,
+    /// The mode in which virtual columns of new indexes are computed. `None` in jobs of older releases, which did not
+    /// refuse values that do not fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sql_mode: Option<SqlMode>,
     /// The state in which the new indexes are published; `None` if they are not published.
     #[serde(default)]
     pub state: Option<SchemaState>,
@@ -148,6 +152,7 @@ impl TableChange {
             dropped_indexes: altered.dropped_indexes.clone(),
             delta_indexes: Vec::new(),
             online,
+            sql_mode: Some(altered.sql_mode),
             state: None,
             conversion: altered.conversion.clone(),
             new_checks: altered.new_checks.clone(),

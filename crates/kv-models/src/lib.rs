@@ -123,6 +123,8 @@ pub mod timestamp;
 pub mod transaction;
 #[path = "../../kv/src/txn_options.rs"]
 pub mod txn_options;
+#[path = "../../kv/src/watch.rs"]
+pub mod watch;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
@@ -149,3 +151,4 @@ pub use timestamp::{
 };
 pub use transaction::{Current, Transaction, View};
 pub use txn_options::TxnOptions;
+pub use watch::{Watch, Watches};

@@ -20,7 +20,7 @@ use crate::versions::{Comparison, Preparation, Scan, Versions};
 use kv::engine::VisitNewer;
 use kv::{
     ApplyError, ApplyHow, Damage, Error, Interrupt, KeyGuard, KeyRange, LockedVersions, Pressure, Result,
-    ScanRequest, Seen, SortedFile, SortedPairs, Storage, Timestamp, Visit, VisitVersions, WriteBuffer,
+    ScanRequest, Seen, SortedFile, SortedPairs, Storage, Timestamp, Visit, VisitVersions, Watch, WriteBuffer,
 };
 use rocksdb::{ColumnFamilyDescriptor, CompactOptions, DB, Options, WriteOptions};
 use std::path::{Path, PathBuf};
@@ -287,11 +287,26 @@ impl Storage for RocksStorage {
             keys += 1;
             let version = Version::parse(stored)?;
             if version.ts > since {
-                visit(key, version.value)?;
+                visit(key, version.ts, version.value)?;
             }
             iterator.next();
         }
         iterator.status().map_err(|error| from_rocksdb(&error))
+    }
+
+    fn visit_newest(&self, keys: &[Vec<u8>], visit: &mut VisitNewer) -> Result<()> {
+        let found = self.versions.latest.get_many(keys, true)?;
+        for (key, stored) in keys.iter().zip(found) {
+            if let Some(stored) = stored? {
+                let version = Version::parse(&stored)?;
+                visit(key, version.ts, version.value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn watch(&self, range: &KeyRange) -> Result<Watch> {
+        Ok(self.versions.latest.watches().begin(range.clone()))
     }
 
     fn is_blank(&self, range: &KeyRange) -> Result<bool> {

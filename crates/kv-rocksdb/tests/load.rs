@@ -211,7 +211,7 @@ fn a_scan_of_changes_is_interrupted() {
     let interrupt = Interrupt::new();
     let since = store.snapshot_for(&interrupt).unwrap();
     let mut visited = 0;
-    let visit = &mut |_: &[u8], _: Option<&[u8]>| {
+    let visit = &mut |_: &[u8], _, _: Option<&[u8]>| {
         visited += 1;
         Ok(())
     };
@@ -220,4 +220,32 @@ fn a_scan_of_changes_is_interrupted() {
     let stopped = store.scan_newer(&range(), &since, visit);
     assert_eq!(stopped, Err(kv::Error::Interrupted));
     assert_eq!(visited, 0);
+}
+
+/// A watch has what commits change in its range, deletions too, and the newest versions are found by these keys.
+#[test]
+fn changes_are_noted_by_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = kv_rocksdb::open(dir.path(), RocksOptions::small()).unwrap();
+    write(&store, key(1), "before");
+    let watch = store.watch(&range()).unwrap();
+    let since = store.snapshot_now().unwrap();
+    write(&store, key(2), "value");
+    let mut txn = store.begin(kv::TxnOptions::default()).unwrap();
+    txn.delete(key(1)).unwrap();
+    txn.put(b"elsewhere".to_vec(), b"".to_vec()).unwrap();
+    txn.commit(kv::Durability::Sync).unwrap();
+    let mut keys = watch.take().unwrap();
+    keys.sort_unstable();
+    assert_eq!(keys, [key(1), key(2)]);
+    let mut found = Vec::new();
+    let visit = &mut |key: &[u8], ts, value: Option<&[u8]>| {
+        assert!(ts > since.ts());
+        found.push((key.to_vec(), value.map(<[u8]>::to_vec)));
+        Ok(())
+    };
+    keys.push(key(3));
+    store.visit_newest(&keys, visit).unwrap();
+    assert_eq!(found, [(key(1), None), (key(2), Some(b"value".to_vec()))]);
+    assert_eq!(watch.take(), Some(Vec::new()));
 }

@@ -26,6 +26,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread::available_parallelism;
 use crate::timestamp::{LATEST, Timestamp};
 use crate::txn_options::TxnOptions;
+use crate::watch::Watch;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,6 +227,14 @@ impl<S: Storage> Engine for EmbeddedEngine<S> {
         visit: &mut VisitNewer,
     ) -> Result<()> {
         self.shared.storage.scan_newer(range, since, interrupt, visit)
+    }
+
+    fn visit_newest(&self, keys: &[Vec<u8>], visit: &mut VisitNewer) -> Result<()> {
+        self.shared.storage.visit_newest(keys, visit)
+    }
+
+    fn watch(&self, range: &KeyRange) -> Result<Watch> {
+        self.shared.storage.watch(range)
     }
 
     fn is_blank(&self, range: &KeyRange) -> Result<bool> {

@@ -16,6 +16,7 @@ use crate::sorted_pairs::{SortedFile, SortedPairs};
 use crate::sync::Mutex;
 use crate::timestamp::Timestamp;
 use crate::txn_options::TxnOptions;
+use crate::watch::Watch;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,8 +68,9 @@ impl fmt::Display for Damage {
     }
 }
 
-/// Called with a key and its newest value, `None` if it has been deleted.
-pub type VisitNewer<'a> = dyn FnMut(&[u8], Option<&[u8]>) -> Result<()> + 'a;
+/// Called with a key, and when its newest version was committed and its value, `None` if it has been deleted.
+/// Snapshots may not see that version yet.
+pub type VisitNewer<'a> = dyn FnMut(&[u8], Timestamp, Option<&[u8]>) -> Result<()> + 'a;
 
 /// The timestamp to read at, and the interrupt to check wherever the engine waits for other threads or nodes.
 #[derive(Clone, Copy)]
@@ -202,6 +204,18 @@ pub trait Engine: Send + Sync {
         _visit: &mut VisitNewer,
     ) -> Result<()> {
         Err(Error::Internal("this engine does not find newer versions".into()))
+    }
+
+    /// Visits the newest version of each key that has one. An engine that [`Engine::loads_by_file`] can.
+    fn visit_newest(&self, _keys: &[Vec<u8>], _visit: &mut VisitNewer) -> Result<()> {
+        Err(Error::Internal(
+            "this engine does not find newest versions".into(),
+        ))
+    }
+
+    /// Notes which keys of a range change from now on. An engine that [`Engine::loads_by_file`] can.
+    fn watch(&self, _range: &KeyRange) -> Result<Watch> {
+        Err(Error::Internal("this engine does not note changes".into()))
     }
 
     /// Whether nothing is stored in a range, not even deletions. Only an engine that [`Engine::loads_by_file`] says so.

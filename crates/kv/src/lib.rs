@@ -11,6 +11,7 @@
 //!   uses.
 //! - [`prepared`]: transactions that wait for their end beyond a restart.
 //! - [`private`]: keys of one session, which no engine sees.
+//! - [`watch`]: the keys of a range that commits change.
 //! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that; [`sorter`] sorts them.
 //! - [`CoprocessorRequest`]: computation that the stores do beside the data.
 //! - [`promise`] is what a caller guarantees about writes that take no lock of their own. [`defect`] catches
@@ -68,6 +69,7 @@ pub mod store;
 pub mod timestamp;
 pub mod transaction;
 pub mod txn_options;
+pub mod watch;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
@@ -100,3 +102,4 @@ pub use timestamp::{
 };
 pub use transaction::{Current, Transaction, View};
 pub use txn_options::TxnOptions;
+pub use watch::{Watch, Watches};

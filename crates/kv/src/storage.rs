@@ -11,6 +11,7 @@ use crate::locked_versions::LockedVersions;
 use crate::reader::{KeyRange, Visit};
 use crate::sorted_pairs::{SortedFile, SortedPairs};
 use crate::timestamp::Timestamp;
+use crate::watch::Watch;
 
 /// Why a group of commits failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,6 +169,18 @@ pub trait Storage: Send + Sync + 'static {
         Err(Error::Internal(
             "this storage does not find newer versions".into(),
         ))
+    }
+
+    /// [`crate::Engine::visit_newest`]
+    fn visit_newest(&self, _keys: &[Vec<u8>], _visit: &mut VisitNewer) -> Result<()> {
+        Err(Error::Internal(
+            "this storage does not find newest versions".into(),
+        ))
+    }
+
+    /// [`crate::Engine::watch`]
+    fn watch(&self, _range: &KeyRange) -> Result<Watch> {
+        Err(Error::Internal("this storage does not note changes".into()))
     }
 
     /// [`crate::Engine::is_blank`]

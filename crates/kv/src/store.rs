@@ -12,6 +12,7 @@ use crate::snapshot::Snapshot;
 use crate::timestamp::Timestamp;
 use crate::transaction::Transaction;
 use crate::txn_options::TxnOptions;
+use crate::watch::Watch;
 use memory::Broker;
 use std::fmt;
 use std::fs::File;
@@ -195,7 +196,7 @@ impl Store {
     }
 
     /// Visits what has changed in a range since a snapshot: the keys whose newest versions were committed after
-    /// it, with their values, or `None` for those that have been deleted. Where [`Store::loads_by_file`]. What interrupts
+    /// it, with their timestamps and values, or `None` for those that have been deleted. Where [`Store::loads_by_file`]. What interrupts
     /// the snapshot's reads ends it.
     ///
     /// # Errors
@@ -203,6 +204,22 @@ impl Store {
     pub fn scan_newer(&self, range: &KeyRange, since: &Snapshot, visit: &mut VisitNewer) -> Result<()> {
         self.engine
             .scan_newer(range, since.ts(), since.interrupt(), visit)
+    }
+
+    /// Visits the newest version of each key that has one, like [`Store::scan_newer`].
+    ///
+    /// # Errors
+    /// Those of the engine and of `visit`.
+    pub fn visit_newest(&self, keys: &[Vec<u8>], visit: &mut VisitNewer) -> Result<()> {
+        self.engine.visit_newest(keys, visit)
+    }
+
+    /// Notes which keys of a range change from now on. Where [`Store::loads_by_file`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`] elsewhere.
+    pub fn watch(&self, range: &KeyRange) -> Result<Watch> {
+        self.engine.watch(range)
     }
 
     /// Whether a load's pairs appear all at one moment, when it ends, so that others may write its range until

@@ -5,7 +5,7 @@ use kv::engine::VisitNewer;
 use kv::{
     ApplyError, ApplyHow, Damage, EmbeddedEngine, EmbeddedOptions, Error, Interrupt, KeyGuard, KeyRange,
     LockedVersions, Pressure, Result, ScanRequest, Seen, SortedFile, SortedPairs, Storage, Store, Timestamp,
-    Visit, VisitVersions, WriteBuffer,
+    Visit, VisitVersions, Watch, WriteBuffer,
 };
 use parking_lot::Mutex;
 use std::collections::{HashMap, VecDeque};
@@ -66,6 +66,7 @@ struct Plan {
     sync_panics: bool,
     collection_panics: bool,
     damages: Vec<Damage>,
+    scans_of_changes: usize,
 }
 
 /// The faults to inject, shared with the storage.
@@ -85,6 +86,11 @@ impl Faults {
     /// A fault for the next time that files of a bulk load become part of the store.
     pub fn next_ingest(&self, fault: Fault) {
         self.0.lock().ingest = Some(fault);
+    }
+
+    /// How many times a range has been searched for what has changed.
+    pub fn scans_of_changes(&self) -> usize {
+        self.0.lock().scans_of_changes
     }
 
     /// How long each commit group takes.
@@ -320,7 +326,17 @@ impl<S: Storage> Storage for FaultyStorage<S> {
         visit: &mut VisitNewer,
     ) -> Result<()> {
         self.faults.read()?;
+        self.faults.0.lock().scans_of_changes += 1;
         self.inner.scan_newer(range, since, interrupt, visit)
+    }
+
+    fn visit_newest(&self, keys: &[Vec<u8>], visit: &mut VisitNewer) -> Result<()> {
+        self.faults.read()?;
+        self.inner.visit_newest(keys, visit)
+    }
+
+    fn watch(&self, range: &KeyRange) -> Result<Watch> {
+        self.inner.watch(range)
     }
 
     fn is_blank(&self, range: &KeyRange) -> Result<bool> {

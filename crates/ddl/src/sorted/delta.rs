@@ -9,9 +9,11 @@
 //! - If it has, and another row has written the entry: a duplicate.
 //!
 //! Passes bring what has changed since the pass before. All but the last run beside writers, and each has less to do.
-//! What is much goes to files, too; the rest is written by ordinary transactions.
+//! What is much goes to files, too; the rest is written by ordinary transactions. The first pass looks at each key of the
+//! delta. The others know from a [`Watch`] which keys have changed, so the last one does not take longer because much
+//! has been written during the build.
 
-use kv::{Durability, KeyRange, LoadWriter, Merge, Reader, Snapshot, Sorter, Store, TxnOptions};
+use kv::{Durability, KeyRange, LoadWriter, Merge, Reader, Snapshot, Sorter, Store, TxnOptions, Watch};
 use schema::layout::IndexLayout;
 use schema::model::Table;
 use types::{Error, Result};
@@ -41,6 +43,10 @@ pub(super) struct Delta {
     pub(super) written: KeyRange,
     /// The index itself.
     pub(super) range: KeyRange,
+    /// From the first pass on.
+    pub(super) watch: Option<Watch>,
+    /// Keys of the delta whose newest versions the last pass may not have seen yet.
+    pub(super) pending: Vec<Vec<u8>>,
 }
 
 impl Delta {
@@ -70,7 +76,7 @@ pub(super) struct DeltaPass<'a> {
     store: &'a Store,
     /// Has the index under its own id.
     table: &'a Table,
-    delta: &'a Delta,
+    delta: &'a mut Delta,
     layout: IndexLayout,
     maker: EntryMaker,
     is_unique: bool,
@@ -81,45 +87,27 @@ impl<'a> DeltaPass<'a> {
     pub(super) fn new(
         store: &'a Store,
         table: &'a Table,
-        delta: &'a Delta,
+        delta: &'a mut Delta,
         pace: &'a Pace<'a>,
     ) -> Result<Self> {
         Ok(Self {
             store,
             table,
-            delta,
             layout: IndexLayout::new(table, delta.index, &[])?,
-            maker: EntryMaker::new(table, &[delta.index])?,
+            maker: EntryMaker::new(table, &[delta.index], None)?,
             is_unique: table.indexes[delta.index].unique || table.indexes[delta.index].primary,
+            delta,
             pace,
         })
     }
 
-    /// Brings what has changed since `since`, and returns how many entries that were.
+    /// Brings what has changed since `since`, and returns how many entries that were. `until`: a snapshot made before.
     ///
     /// # Errors
     /// 1062, 1317, 8214, those of the store.
-    pub(super) fn run(&self, since: &Snapshot) -> Result<usize> {
+    pub(super) fn run(mut self, since: &Snapshot, until: &Snapshot) -> Result<usize> {
         let mut sorter = Sorter::new(self.store, MEMORY);
-        let (mut changed, mut looked) = (0_usize, Ok(()));
-        let scanned = self
-            .store
-            .scan_newer(&self.delta.written, since, &mut |key, value| {
-                changed += 1;
-                if changed.is_multiple_of(ENTRIES_PER_LOOK as usize) {
-                    looked = self.pace.look(false);
-                    if looked.is_err() {
-                        return Err(kv::Error::Interrupted);
-                    }
-                }
-                let key = self.delta.key(key);
-                match value {
-                    Some(value) => sorter.push(&key, &[&[WRITTEN], value].concat()),
-                    None => sorter.push(&key, &[REMOVED]),
-                }
-            });
-        looked?;
-        scanned?;
+        let changed = self.changes(since, until, &mut sorter)?;
         let interrupt = self.pace.interrupt();
         let changes = sorter.finish()?.merge(&|| interrupt.check())?;
         if changed <= MANY_CHANGES {
@@ -131,6 +119,52 @@ impl<'a> DeltaPass<'a> {
             writer.close()?;
             load.finish()?;
         }
+        Ok(changed)
+    }
+
+    /// Collects the changes, and returns how many they are.
+    fn changes(&mut self, since: &Snapshot, until: &Snapshot, sorter: &mut Sorter) -> Result<usize> {
+        let noted = match &self.delta.watch {
+            Some(watch) => watch.take(),
+            None => {
+                self.delta.watch = Some(self.store.watch(&self.delta.written)?);
+                None
+            }
+        };
+        let mut pending = std::mem::take(&mut self.delta.pending);
+        let (mut changed, mut looked) = (0_usize, Ok(()));
+        let delta = &mut *self.delta;
+        let (mut unseen, pace) = (Vec::new(), self.pace);
+        let mut visit = |written: &[u8], ts, value: Option<&[u8]>| {
+            changed += 1;
+            if changed.is_multiple_of(ENTRIES_PER_LOOK as usize) {
+                looked = pace.look(false);
+                if looked.is_err() {
+                    return Err(kv::Error::Interrupted);
+                }
+            }
+            if ts > until.ts() {
+                unseen.push(written.to_vec());
+            }
+            let key = delta.key(written);
+            match value {
+                Some(value) => sorter.push(&key, &[&[WRITTEN], value].concat()),
+                None => sorter.push(&key, &[REMOVED]),
+            }
+        };
+        let visited = match noted {
+            Some(noted) => {
+                pending.extend(noted);
+                pending.sort_unstable();
+                pending.dedup();
+                let mut batches = pending.chunks(BATCH);
+                batches.try_for_each(|keys| self.store.visit_newest(keys, &mut visit))
+            }
+            None => self.store.scan_newer(&delta.written, since, &mut visit),
+        };
+        looked?;
+        visited?;
+        delta.pending = unseen;
         Ok(changed)
     }
 
@@ -161,7 +195,7 @@ impl<'a> DeltaPass<'a> {
     }
 
     /// What a unique index has to have under keys that have changed, as of one moment after the change. If they have
-    /// changed since, the next pass has them again.
+    /// changed since, or the moment is before a change that snapshots did not see yet, the next pass has them again.
     fn decide(&self, batch: Vec<Change>) -> Result<Vec<Change>> {
         let newest = self.store.snapshot_now()?;
         let keys: Vec<_> = batch.into_iter().map(|change| change.key).collect();

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use schema::duplicate::duplicate_entry;
 use schema::layout::{IndexEntry, RowEncoder, TableLayout};
 use schema::model::{Handle, Table};
-use types::{Error, Result, Value};
+use types::{Error, Result, SqlMode, Value};
 
 use super::pace::{ENTRIES_PER_LOOK, Pace};
 
@@ -22,8 +22,8 @@ pub(super) struct EntryMaker {
 }
 
 impl EntryMaker {
-    /// `indexes`: positions in the table's indexes.
-    pub(super) fn new(table: &Table, indexes: &[usize]) -> Result<Self> {
+    /// `indexes`: positions in the table's indexes. `mode`: virtual columns must fit.
+    pub(super) fn new(table: &Table, indexes: &[usize], mode: Option<SqlMode>) -> Result<Self> {
         let mut columns = Vec::new();
         let mut add =
             |index: usize| columns.extend(table.indexes[index].parts.iter().map(|part| part.column));
@@ -33,8 +33,12 @@ impl EntryMaker {
         }
         columns.sort_unstable();
         columns.dedup();
+        let mut layout = TableLayout::in_place(table, &columns)?;
+        if let Some(mode) = mode {
+            layout.check_computed(&checked_columns(table, indexes), mode);
+        }
         Ok(Self {
-            layout: TableLayout::in_place(table, &columns)?,
+            layout,
             encoder: RowEncoder::new(table)?,
             indexes: indexes.to_vec(),
         })
@@ -60,6 +64,13 @@ impl EntryMaker {
     }
 }
 
+/// The columns of new indexes whose values must fit. Those of expressions have no name that an error could tell.
+pub(crate) fn checked_columns(table: &Table, indexes: &[usize]) -> Vec<usize> {
+    let parts = indexes.iter().flat_map(|&index| &table.indexes[index].parts);
+    let columns = parts.map(|part| part.column);
+    columns.filter(|&column| !table.columns[column].hidden).collect()
+}
+
 /// Error 1062 with the values of a row.
 pub(super) fn duplicate_of(
     table: &Table,
@@ -80,12 +91,12 @@ pub(super) fn duplicate_of(
 pub(super) fn sort_entries(
     (store, snapshot): (&Store, &Snapshot),
     table: &Table,
-    indexes: &[usize],
+    (indexes, mode): (&[usize], Option<SqlMode>),
     memory_each: usize,
     parts: &Mutex<Vec<KeyRange>>,
     pace: &Pace<'_>,
 ) -> Result<Vec<Runs>> {
-    let maker = EntryMaker::new(table, indexes)?;
+    let maker = EntryMaker::new(table, indexes, mode)?;
     let mut sorters: Vec<Sorter> = indexes.iter().map(|_| Sorter::new(store, memory_each)).collect();
     while !pace.stop.load(Ordering::Relaxed) {
         let Some(part) = parts.lock().pop() else { break };

@@ -15,7 +15,7 @@
 //! A crash leaves the job, and the build begins again, with an empty index and the same delta.
 
 mod delta;
-mod entries;
+pub(crate) mod entries;
 mod fill;
 mod pace;
 
@@ -149,7 +149,9 @@ impl<'a> Build<'a> {
         let parts = Mutex::new(parts);
         let memory_each = kv::sort_memory(store) / threads / self.indexes.len().max(1);
         let source = (store, &self.snapshot);
-        let sort = || sort_entries(source, &self.table, &self.indexes, memory_each, &parts, pace);
+        let mode = self.job.change.as_ref().and_then(|made| made.sql_mode);
+        let what = (self.indexes.as_slice(), mode);
+        let sort = || sort_entries(source, &self.table, what, memory_each, &parts, pace);
         let mut all = in_parallel(threads, pace, sort)?.into_iter();
         let mut sorted = all.next().unwrap_or_default();
         for others in all {
@@ -172,6 +174,8 @@ fn deltas(published: &Table, table: &Table, indexes: &[usize]) -> Vec<Delta> {
             index,
             written,
             range,
+            watch: None,
+            pending: Vec::new(),
         })
     };
     indexes.iter().filter(has_delta).flat_map(of_index).collect()
@@ -207,9 +211,9 @@ impl Built<'_> {
         }
         let next = self.store.snapshot_for(self.pace.interrupt())?;
         let mut brought = 0;
-        for delta in &self.deltas {
+        for delta in &mut self.deltas {
             let pass = DeltaPass::new(self.store, &self.table, delta, &self.pace)?;
-            brought += pass.run(&self.snapshot)?;
+            brought += pass.run(&self.snapshot, &next)?;
         }
         self.snapshot = next;
         self.passed = Instant::now();

@@ -236,6 +236,53 @@ fn the_last_changes_are_brought_while_the_table_is_closed() {
     assert_eq!(left_entries(&db), 0);
 }
 
+/// The last pass looks at what has changed since the pass before, and not at all that the writers have written during
+/// the build.
+#[test]
+fn the_last_pass_does_not_search_the_delta() {
+    let dir = tempfile::tempdir().unwrap();
+    let faults = Faults::new();
+    let db = new_on(dir.path(), &faults);
+    filled(&db, 50);
+    let job = begin(
+        &db,
+        &[add_index("u", &["b"], true), add_index("k", &["b", "a"], false)],
+        true,
+    );
+    let ctx = context();
+    let between = table(&db, "t");
+    let set =
+        |id: i64, b: i64| write_row(&db, "t", id, Some(&|_| [id, 0, b].map(Value::Int).to_vec())).unwrap();
+    for id in 1..40 {
+        set(id, 100 + id);
+    }
+    let built = Build::begin(db.cluster(), &between, &job, ctx.watch())
+        .unwrap()
+        .run()
+        .unwrap();
+    let searched = faults.scans_of_changes();
+    assert_eq!(searched, 2, "once for each index");
+    // A value moves to another row, a row is removed, and one comes.
+    set(1, 1);
+    set(2, 101);
+    write_row(&db, "t", 3, None).unwrap();
+    set(60, 60);
+    built.complete().unwrap();
+    assert_eq!(faults.scans_of_changes(), searched);
+    let made = job.change.as_ref().unwrap();
+    let ranges = between.ranges_of_indexes(&made.new_indexes);
+    let latest = db.cluster().store().latest();
+    let count = |range| {
+        latest
+            .scan_page(&KeyRange::from(range), usize::MAX, false)
+            .unwrap()
+            .len()
+    };
+    assert_eq!(ranges.into_iter().map(count).sum::<usize>(), 2 * 50);
+    local(&db).resume(&Interrupt::new());
+    assert_eq!(checked(&db, "t"), 50);
+}
+
 /// A job of a release whose writers had no deltas is undone.
 #[test]
 fn a_build_without_deltas_does_not_go_on() {

@@ -33,7 +33,7 @@ use crate::layout::{FAMILIES, LATEST, Version};
 use crate::log::Log;
 use cache::RowCache;
 use deletions::{ExpiredDeletion, ExpiredDeletions};
-use kv::{ApplyError, Error, KeyRange, Result, SortedFile, Timestamp};
+use kv::{ApplyError, Error, KeyRange, Result, SortedFile, Timestamp, Watches};
 use rocksdb::{
     ColumnFamily, CompactOptions, DB, DBPinnableSlice, DBRawIterator, ErrorKind, FlushOptions,
     IngestExternalFileOptions, ReadOptions, WriteBatch,
@@ -48,6 +48,7 @@ pub(crate) struct Latest {
     log: Log,
     put_heads: PutHeads,
     expired: ExpiredDeletions,
+    watches: Watches,
     expansion: Expansion,
     stall: StallLimits,
     /// Made once: each costs an allocation in RocksDB.
@@ -69,6 +70,7 @@ impl Latest {
             cache: RowCache::new(row_cache_bytes),
             log,
             expired: ExpiredDeletions::new(newest_ts),
+            watches: Watches::default(),
             expansion: Expansion::new(),
             stall: StallLimits::default(),
             read_options: ReadOptions::default(),
@@ -83,6 +85,10 @@ impl Latest {
     /// The deletions that can be removed.
     pub fn expired(&self) -> &ExpiredDeletions {
         &self.expired
+    }
+
+    pub fn watches(&self) -> &Watches {
+        &self.watches
     }
 
     /// For [`Prepared::push`] and [`Group::new`].
@@ -180,6 +186,8 @@ impl Latest {
             return Err(error);
         }
         self.cache.update(members.iter().flat_map(Prepared::newest));
+        let newest = members.iter().flat_map(Prepared::newest);
+        self.watches.note(newest.map(|(key, _)| key));
         Ok(())
     }
 

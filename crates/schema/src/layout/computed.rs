@@ -25,6 +25,8 @@ pub(super) struct Computed {
     /// One of them turns a TIME into a point in time: on the day on which it is read.
     reads_date: bool,
     context: CachedContext,
+    /// For columns whose values must fit.
+    checking: Option<CachedContext>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,6 +37,7 @@ struct ComputedColumn {
     value: Expr,
     /// What a NOT NULL column has in place of NULL.
     implicit: Option<Value>,
+    is_checked: bool,
 }
 
 impl Computed {
@@ -67,6 +70,7 @@ impl Computed {
                     true => None,
                     false => Some(stored_default(column, &implicit(&column.ty))?),
                 },
+                is_checked: false,
             });
         }
         columns.reverse();
@@ -81,7 +85,19 @@ impl Computed {
             selected,
             reads_date,
             context: CachedContext::default(),
+            checking: None,
         })
+    }
+
+    /// Refuses values that do not fit these columns, as INSERT does in this mode.
+    pub(super) fn check(&mut self, columns: &[usize], mode: SqlMode) {
+        for column in &mut self.columns {
+            column.is_checked = columns.contains(&column.offset);
+        }
+        self.checking = Some(CachedContext {
+            mode: Some(mode),
+            ..CachedContext::default()
+        });
     }
 
     /// Puts the selected columns of a row at their positions.
@@ -94,9 +110,14 @@ impl Computed {
             }),
             false => self.context.in_zone(zone),
         };
+        let checking = self.checking.as_ref().map(|cached| cached.in_zone(zone));
         for column in &self.columns {
-            let (made, from) = functions::eval_assigned(&column.value, Row::Values(&row), &context)?;
-            let made = functions::assign::value(made, &from, &column.ty, &column.name, 1, &context)?;
+            let context = match &checking {
+                Some(checking) if column.is_checked => checking,
+                _ => &context,
+            };
+            let (made, from) = functions::eval_assigned(&column.value, Row::Values(&row), context)?;
+            let made = functions::assign::value(made, &from, &column.ty, &column.name, 1, context)?;
             if let Some(cell) = row.get_mut(column.offset) {
                 *cell = match &column.implicit {
                     Some(implicit) if made.is_null() => implicit.clone(),
@@ -115,7 +136,11 @@ impl Computed {
 
 /// The context of the first session's time zone, which most sessions have. A context is expensive to make.
 #[derive(Clone, Default)]
-struct CachedContext(OnceLock<Arc<EvalContext>>);
+struct CachedContext {
+    made: OnceLock<Arc<EvalContext>>,
+    /// The mode in which values are checked; `None` while they are read.
+    mode: Option<SqlMode>,
+}
 
 impl std::fmt::Debug for CachedContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -125,7 +150,18 @@ impl std::fmt::Debug for CachedContext {
 
 impl CachedContext {
     fn in_zone(&self, zone: TimeZone) -> Arc<EvalContext> {
-        let cached = self.0.get_or_init(|| Arc::new(reading_context(zone)));
+        let make = || match self.mode {
+            Some(mode) => EvalContext {
+                strictness: match mode.strict {
+                    true => Strictness::Error,
+                    false => Strictness::Warn,
+                },
+                sql_mode: mode,
+                ..reading_context(zone)
+            },
+            None => reading_context(zone),
+        };
+        let cached = self.made.get_or_init(|| Arc::new(make()));
         match cached.time_zone == zone {
             true => {
                 if cached.warnings.count() > 0 {
@@ -133,7 +169,7 @@ impl CachedContext {
                 }
                 Arc::clone(cached)
             }
-            false => Arc::new(reading_context(zone)),
+            false => Arc::new(make()),
         }
     }
 }

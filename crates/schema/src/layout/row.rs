@@ -3,7 +3,7 @@
 use codec::RowHandle;
 use codec::row::{ColumnBuffer, RowShape};
 use functions::TimeZone;
-use types::{Result, SqlType, Value};
+use types::{Result, SqlMode, SqlType, Value};
 
 use super::computed::Computed;
 use super::give::give_to;
@@ -55,6 +55,14 @@ impl TableLayout {
             stored: StoredColumns::new(table, types, stored)?,
             computed,
         })
+    }
+
+    /// Refuses values of virtual columns that do not fit, as INSERT does in this mode. Otherwise reading takes the nearest
+    /// value. `columns`: offsets.
+    pub fn check_computed(&mut self, columns: &[usize], mode: SqlMode) {
+        if let Some(computed) = &mut self.computed {
+            computed.check(columns, mode);
+        }
     }
 
     /// The type of each position.
