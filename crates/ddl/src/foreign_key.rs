@@ -136,7 +136,8 @@ fn check_key(schema: &Schema, table: &Table, key: &ForeignKey, ctx: &DdlContext)
     if key.parent == name_of(table) {
         return check_parent(table, key, table, checks);
     }
-    match schema.table(&key.parent.database, &key.parent.name) {
+    let parent = schema.table(&key.parent.database, &key.parent.name);
+    match parent.filter(|parent| parent.view.is_none()) {
         Some(parent) => check_parent(table, key, parent, checks),
         None if checks => Err(unknown_parent(key)),
         None => Ok(()),
@@ -237,34 +238,36 @@ pub(crate) fn rename(
     let renamed = |parent: &TableName| names.iter().find(|(from, _)| from == parent).map(|(_, to)| to);
     for (table, to) in &mut moved {
         let from = name_of(table);
+        // Names may be swapped, so each is replaced once.
+        let keys = table.foreign_keys.iter();
+        let parents: Vec<TableName> = keys
+            .map(|key| renamed(&key.parent).unwrap_or(&key.parent).clone())
+            .collect();
         rename_child(table, &from, to)?;
-        // Another renamed table may be its parent.
-        for key in &mut table.foreign_keys {
-            if let Some(new) = renamed(&key.parent).filter(|_| key.parent != *to) {
-                key.parent = new.clone();
-            }
+        for (key, parent) in table.foreign_keys.iter_mut().zip(parents) {
+            key.parent = parent;
         }
         table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     }
-    for (from, to) in &names {
-        // Also children that already referred to the new name: their revision changes.
-        for name in [from, to] {
-            let children = children_of(&change.schema, name);
-            let mut ids = sorted(children.iter().map(|r| r.child.id));
-            ids.retain(|id| moved.iter().all(|(table, _)| table.id != *id));
-            for id in ids {
-                let Some(child) = change.schema.table_by_id(id) else {
-                    continue;
-                };
-                let mut child = Table::clone(child);
-                for key in &mut child.foreign_keys {
-                    if let (Some(new), true) = (renamed(&key.parent), name == from) {
-                        key.parent = new.clone();
-                    }
-                }
-                change.put_table(child)?;
+    // Also children that already referred to a new name: their revision changes.
+    let both = names.iter().flat_map(|(from, to)| [from, to]);
+    let children: Vec<i64> = both
+        .flat_map(|name| children_of(&change.schema, name))
+        .map(|reference| reference.child.id)
+        .collect();
+    let mut ids = sorted(children.into_iter());
+    ids.retain(|id| moved.iter().all(|(table, _)| table.id != *id));
+    for id in ids {
+        let Some(child) = change.schema.table_by_id(id) else {
+            continue;
+        };
+        let mut child = Table::clone(child);
+        for key in &mut child.foreign_keys {
+            if let Some(new) = renamed(&key.parent) {
+                key.parent = new.clone();
             }
         }
+        change.put_table(child)?;
     }
     for (table, to) in moved {
         let mut table = Table {
