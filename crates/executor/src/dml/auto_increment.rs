@@ -35,6 +35,8 @@ pub(super) struct AutoIncrement<'p> {
     /// The unused part of the block: the next id, and the number of ids left.
     next: u64,
     left: u64,
+    /// From one id of the block to the next.
+    increment: u64,
     /// How many blocks there have been.
     blocks: u32,
     /// The ids begin where `SET insert_id` has said.
@@ -60,6 +62,7 @@ impl<'p> AutoIncrement<'p> {
             zero_is_a_value: ctx.eval.sql_mode.no_auto_value_on_zero,
             next: 0,
             left: 0,
+            increment: 1,
             blocks: 0,
             is_forced: false,
             explicit: 0,
@@ -98,14 +101,10 @@ impl<'p> AutoIncrement<'p> {
             return Err(exhausted());
         }
         self.left -= 1;
-        let increment = match self.is_forced {
-            true => {
-                self.explicit = self.explicit.max(id);
-                1
-            }
-            false => ctx.auto_increment.0.max(1),
-        };
-        match id.checked_add(increment) {
+        if self.is_forced {
+            self.explicit = self.explicit.max(id);
+        }
+        match id.checked_add(self.increment) {
             Some(next) => self.next = next,
             None => self.left = 0,
         }
@@ -121,6 +120,7 @@ impl<'p> AutoIncrement<'p> {
         if forced.id > 0 && self.blocks == 0 && self.random.is_none() {
             forced.is_used.store(true, Ordering::Relaxed);
             (self.is_forced, self.next, self.left) = (true, forced.id, u64::MAX);
+            self.increment = 1;
             return Ok(());
         }
         self.report_explicit(ctx)?;
@@ -134,6 +134,7 @@ impl<'p> AutoIncrement<'p> {
         };
         self.next = ctx.cluster.ids().allocate(self.table, count, increment, offset)?;
         self.left = count;
+        self.increment = increment.max(1);
         self.blocks += 1;
         Ok(())
     }
@@ -186,14 +187,19 @@ impl<'p> AutoIncrement<'p> {
         let id = match value {
             Value::UInt(id) => *id,
             Value::Int(id) => u64::try_from(*id).unwrap_or(0),
-            Value::Double(id) if *id > 0.0 => id.round() as u64,
+            Value::Double(id) if *id > 0.0 => id.round_ties_even() as u64,
             Value::Decimal(id) => id.to_u64().unwrap_or(0),
             _ => 0,
         };
         let id = self.random.map_or(id, |(layout, _)| layout.sequence_of(id));
         self.explicit = self.explicit.max(id);
         if self.left > 0 && id >= self.next && !self.is_forced {
-            self.left = 0;
+            // The ids of the block behind it remain.
+            let passed = ((id - self.next) / self.increment).saturating_add(1);
+            self.left = self.left.saturating_sub(passed);
+            if self.left > 0 {
+                self.next = self.next.saturating_add(passed.saturating_mul(self.increment));
+            }
         }
     }
 
@@ -212,7 +218,7 @@ pub(super) fn number_of(value: &Value) -> u64 {
     match value {
         Value::UInt(id) => *id,
         Value::Int(id) => *id as u64,
-        Value::Double(id) => id.round() as u64,
+        Value::Double(id) => id.round_ties_even() as u64,
         _ => 0,
     }
 }

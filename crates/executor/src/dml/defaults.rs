@@ -4,7 +4,7 @@ use functions::{EvalContext, Strictness};
 use schema::layout::default_value;
 use schema::model::{Column, Default, SchemaState, Table};
 use types::json::JsonBinary;
-use types::temporal::DateTime;
+use types::temporal::{DateTime, calendar};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use crate::dml::warn;
@@ -67,30 +67,36 @@ pub(super) fn given(column: &Column, eval: &EvalContext) -> Result<ColumnDefault
             warn(eval, errno::ER_NO_DEFAULT_FOR_FIELD, message);
             Ok(ColumnDefault::Value(if_missing(column)))
         }
-        ColumnDefault::Value(value) if is_zero_date(column, &value) => {
-            refuse_zero_date(column, &value, eval)?;
+        ColumnDefault::Value(value) if is_doubtful_date(column, &value) => {
+            refuse_date(column, &value, eval)?;
             Ok(ColumnDefault::Value(value))
         }
         default => Ok(default),
     }
 }
 
-/// Whether a default is a date without a month or a day.
-pub(super) fn is_zero_date(column: &Column, value: &Value) -> bool {
+/// Whether a default is a date without a month or a day, or with a day that its month does not have.
+pub(super) fn is_doubtful_date(column: &Column, value: &Value) -> bool {
     match (&column.default, value) {
         (Default::Literal(_), Value::UInt(packed)) if column.ty.is_datetime() => {
-            DateTime::unpack(*packed).has_zero_in_date()
+            let at = DateTime::unpack(*packed);
+            at.has_zero_in_date() || at.day > calendar::days_in_month(at.year, at.month)
         }
         _ => false,
     }
 }
 
-/// A default that was defined when zero dates were allowed is no value where they are not.
-fn refuse_zero_date(column: &Column, value: &Value, eval: &EvalContext) -> Result<()> {
+/// A default that was defined when such dates were allowed is no value where they are not.
+fn refuse_date(column: &Column, value: &Value, eval: &EvalContext) -> Result<()> {
     let is_all_zero = *value == Value::UInt(0);
-    let refused = match is_all_zero {
-        true => eval.sql_mode.no_zero_date,
-        false => eval.sql_mode.no_zero_in_date,
+    let has_zero = match value {
+        Value::UInt(packed) => DateTime::unpack(*packed).has_zero_in_date(),
+        _ => false,
+    };
+    let refused = match has_zero {
+        _ if is_all_zero => eval.sql_mode.no_zero_date,
+        true => eval.sql_mode.no_zero_in_date,
+        false => !eval.sql_mode.allow_invalid_dates,
     };
     if !refused {
         return Ok(());

@@ -3,6 +3,7 @@
 use types::{Charset, Error, Members, Result, SqlType, TypeKind, Value, errno};
 
 use super::Target;
+use super::number::in_64_bits;
 use crate::bind::arguments::text_type;
 use crate::cast::number_text::is_space;
 use crate::charset;
@@ -43,6 +44,10 @@ fn is_blob(ty: &SqlType) -> bool {
     matches!(ty.kind, TinyText | Text | MediumText | LongText)
 }
 
+/// A text that is to be a number of a member is shorter than this, and one of a set of members is shorter than that.
+const NUMBER_OF_MEMBER_BYTES: usize = 6;
+const NUMBER_OF_SET_BYTES: usize = 22;
+
 /// The member with a given text or number. If there is none, 0 with warning 1265, which is an error in strict
 /// mode.
 pub(super) fn to_enum(target: &Target<'_>, members: Members, value: Datum<'_>) -> Result<Value> {
@@ -51,7 +56,11 @@ pub(super) fn to_enum(target: &Target<'_>, members: Members, value: Datum<'_>) -
             let text = text.trim_end_matches(' ');
             match members.find(text, target.to.collation) {
                 Some(position) => Some(position as u64 + 1),
-                None => number_in(text).filter(|number| *number > 0),
+                // A text that reads zero stands for the value that is not a member, and is no fault.
+                None => match number_in(text).filter(|_| text.len() < NUMBER_OF_MEMBER_BYTES) {
+                    Some(0) => return Ok(Value::UInt(0)),
+                    number => number,
+                },
             }
         }
         None => whole_of(value).filter(|number| *number > 0),
@@ -71,15 +80,18 @@ pub(super) fn to_set(target: &Target<'_>, members: Members, value: Datum<'_>) ->
     let all = members.set_max();
     let (bits, complete) = match text_of(target, value) {
         Some(text) => match members.find_set(text.trim_end_matches(' '), target.to.collation) {
-            (0, false) => match number_in(&text).filter(|number| *number <= all) {
-                Some(number) => (number, true),
-                None => (0, false),
-            },
+            (0, _) if !text.is_empty() && text.len() < NUMBER_OF_SET_BYTES => {
+                match number_in(&text).filter(|number| *number <= all) {
+                    Some(number) => (number, true),
+                    None => (0, false),
+                }
+            }
             found => found,
         },
         None => {
             let number = whole_of(value);
-            let bits = number.unwrap_or(u64::MAX);
+            let is_negative = matches!(value, Datum::Decimal(d) if d.is_negative());
+            let bits = number.unwrap_or(if is_negative { 0 } else { u64::MAX });
             (bits & all, number.is_some() && bits <= all)
         }
     };
@@ -106,7 +118,7 @@ pub(super) fn to_bit(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
             target.out_of_range()?;
             return Ok(Value::UInt(0));
         }
-        Datum::Decimal(d) => d.to_u64(),
+        Datum::Decimal(d) => u64::try_from(in_64_bits(target, &d, true)?).ok(),
         _ => whole_of(value),
     };
     let (_, max) = super::integer_range(target.to);

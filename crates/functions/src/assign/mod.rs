@@ -214,6 +214,13 @@ impl Target<'_> {
         value.to_value().display_text(self.from)
     }
 
+    /// As much of it as messages about values that are not a number or a date show.
+    fn beginning(&self, value: &Datum<'_>) -> String {
+        let mut shown = self.shown(value);
+        shown.truncate(shown.floor_char_boundary(SHOWN_MAX));
+        shown
+    }
+
     /// An error in strict mode, otherwise a warning.
     fn lost(&self, code: u16, message: String) -> Result<()> {
         match self.on_loss {
@@ -242,9 +249,7 @@ impl Target<'_> {
 
     /// 1366: no part of the value could be used. `kind` is "integer" or "decimal".
     fn incorrect(&self, kind: &str, value: &Datum<'_>) -> Result<()> {
-        let mut shown = self.shown(value);
-        shown.truncate(shown.floor_char_boundary(SHOWN_MAX));
-        let what = format!("Incorrect {kind} value: '{shown}'");
+        let what = format!("Incorrect {kind} value: '{}'", self.beginning(value));
         self.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, self.at_row(&what))
     }
 

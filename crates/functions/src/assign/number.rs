@@ -1,6 +1,6 @@
 //! Values for integer, DECIMAL, FLOAT, DOUBLE and YEAR columns.
 
-use types::json::JsonRef;
+use types::json::{JsonRef, JsonView};
 use types::temporal::DateTime;
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
@@ -42,13 +42,20 @@ pub(super) fn to_integer(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
         Datum::Int(v) if target.from.kind != TypeKind::Time => i128::from(v),
         Datum::UInt(v) if !target.from.is_datetime() => i128::from(v),
         // A cast saturates at 128 bits, which is out of range of every type.
-        Datum::Double(v) => whole_of_double(v, target.to),
+        Datum::Double(v) => {
+            let number = whole_of_double(v, target.to);
+            // MySQL warns twice of this type.
+            if target.to.unsigned && target.to.kind == TypeKind::Int && number > max {
+                target.out_of_range()?;
+            }
+            number
+        }
         Datum::Decimal(d) => {
             if d.is_negative() && target.to.unsigned && !d.is_zero() {
                 target.out_of_range()?;
                 return Ok(integer_value(0, target.to));
             }
-            whole(&d)
+            in_64_bits(target, &d, target.to.unsigned)?
         }
         Datum::Json(json) => return from_json(target, json),
         // A literal with too many bytes is out of range of every type.
@@ -107,6 +114,22 @@ fn whole(d: &Decimal) -> i128 {
     d.to_i128().unwrap_or(beyond)
 }
 
+/// A DECIMAL becomes an integer of 64 bits first, and one that does not fit is out of range already there. So MySQL
+/// warns twice if the column is smaller.
+pub(super) fn in_64_bits(target: &Target<'_>, d: &Decimal, unsigned: bool) -> Result<i128> {
+    let (min, max) = match unsigned {
+        true => (0, i128::from(u64::MAX)),
+        false => (i128::from(i64::MIN), i128::from(i64::MAX)),
+    };
+    let number = whole(d);
+    if (min..=max).contains(&number) {
+        return Ok(number);
+    }
+    target.out_of_range()?;
+    // The last 64-bit number is in the range of a BIGINT, which has been reported.
+    Ok(number.clamp(min, max))
+}
+
 /// The number in JSON, or 3156.
 fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
     let kind = match target.to.kind {
@@ -118,7 +141,7 @@ fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
         Some(found) => found,
         None => {
             target.invalid_json(kind)?;
-            (Value::Int(0), SqlType::BIGINT)
+            number_before_other_text(json, kind == "INTEGER")
         }
     };
     let inner = Target {
@@ -126,6 +149,19 @@ fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
         ..*target
     };
     inner.convert(Datum::of(&value))
+}
+
+/// The number at the beginning of a JSON string that has more than a number; 0 for anything else.
+fn number_before_other_text(json: JsonRef<'_>, whole: bool) -> (Value, SqlType) {
+    let JsonView::String(text) = json.view() else {
+        return (Value::Int(0), SqlType::BIGINT);
+    };
+    let parsed = Decimal::parse_prefix(text.as_bytes());
+    let number = match whole {
+        true => parsed.value.truncate(0),
+        false => parsed.value,
+    };
+    (Value::Decimal(number), SqlType::decimal(65, number.scale))
 }
 
 /// The number at the beginning of a text.
@@ -311,15 +347,15 @@ pub(super) fn to_year(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
         Datum::Double(v) if !(0.0..=2155.0).contains(&v) => -1,
         Datum::Double(v) => v as i128,
         Datum::Decimal(d) if d.is_negative() => -1,
-        Datum::Decimal(d) => whole(&d),
+        Datum::Decimal(d) => in_64_bits(target, &d, true)?,
         // JSON is read as its text, too.
         Datum::String(_) | Datum::Bytes(_) => {
             let text = value.bytes();
             let found = decimal_of_text(target, value, "integer")?;
-            if found.truncated {
+            let number = whole(&found.number);
+            if found.truncated && i64::try_from(number).ok().and_then(full_year).is_some() {
                 target.truncated()?;
             }
-            let number = whole(&found.number);
             // Zero is the year 0 if it has four characters, else 2000.
             match number {
                 0 if found.read && text.len() != 4 => 2000,

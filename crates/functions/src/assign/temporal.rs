@@ -6,7 +6,7 @@ use types::{Result, TypeKind, Value, Warning, errno};
 use super::Target;
 use crate::datum::Datum;
 use crate::json;
-use crate::temporal::parse::{self, DateRules, NoTime};
+use crate::temporal::parse::{self, DateRules, NoDate, NoTime};
 use crate::temporal::{
     self, is_date_number, number_to_datetime, number_to_time, split_moment, time_to_datetime, warn_delimiter,
 };
@@ -51,7 +51,7 @@ impl Target<'_> {
             let what = format!(
                 "Incorrect {} value: '{}'",
                 self.temporal_kind(),
-                self.shown(value)
+                self.beginning(value)
             );
             return self.lost(errno::ER_TRUNCATED_WRONG_VALUE, self.at_row(&what));
         }
@@ -67,7 +67,7 @@ impl Target<'_> {
             let what = format!(
                 "Incorrect {} value: '{}'",
                 self.temporal_kind(),
-                self.shown(value)
+                self.beginning(value)
             );
             let note = Warning::note(errno::ER_TRUNCATED_WRONG_VALUE, self.at_row(&what));
             return self.ctx.report(note);
@@ -81,8 +81,9 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
     let found = match value {
         Datum::UInt(packed) if target.from.is_datetime() => {
             let at = DateTime::unpack(packed);
-            // The mode refuses a zero date or an impossible day, even if it comes from another column.
-            if rules.accept(&at) {
+            // The mode refuses a zero date or an impossible day, even if it comes from another column; but MySQL copies
+            // columns of one type as they are unless it is told to look for zeros.
+            if target.from == target.to && rules.zero_date && rules.zero_in_date || rules.accept(&at) {
                 Ok(at)
             } else {
                 Err(Reason::OutOfRange)
@@ -120,7 +121,13 @@ pub(super) fn to_datetime(target: &Target<'_>, value: Datum<'_>) -> Result<Value
         return Ok(Value::UInt(rounded.date().pack()));
     }
     if target.to.kind == TypeKind::Timestamp && !is_timestamp(target, &rounded) {
-        target.wrong_temporal(&value, Reason::OutOfRange)?;
+        let is_number = matches!(value, Datum::Int(_) | Datum::Double(_) | Datum::Decimal(_))
+            || matches!(value, Datum::UInt(_)) && !target.from.is_datetime();
+        let reason = match is_number && target.from.kind != TypeKind::Time && rounded.has_zero_in_date() {
+            true => Reason::Unreadable,
+            false => Reason::OutOfRange,
+        };
+        target.wrong_temporal(&value, reason)?;
         return Ok(Value::UInt(0));
     }
     Ok(Value::UInt(rounded.pack()))
@@ -189,12 +196,10 @@ fn datetime_of_text(
     rules: DateRules,
 ) -> Result<Result<DateTime, Reason>> {
     let text = value.bytes();
-    let Some(parsed) = parse::datetime(text, rules) else {
-        let reason = match parse::datetime(text, DateRules::IMPOSSIBLE) {
-            Some(_) => Reason::OutOfRange,
-            None => Reason::Unreadable,
-        };
-        return Ok(Err(reason));
+    let parsed = match parse::datetime_or_why(text, rules) {
+        Ok(parsed) => parsed,
+        Err(NoDate::Zero | NoDate::Refused) => return Ok(Err(Reason::OutOfRange)),
+        Err(NoDate::Other | NoDate::Fields) => return Ok(Err(Reason::Unreadable)),
     };
     if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;

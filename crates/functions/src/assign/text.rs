@@ -57,17 +57,24 @@ pub(super) fn to_text(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     }
     let charset = target.to.collation.charset();
     let text: Cow<'_, str> = match value {
-        Datum::String(text) => in_charset(target, text, charset)?,
+        Datum::String(text) => charset::restrict(text, charset),
         Datum::Bytes(bytes) if !target.from.is_binary() => Cow::Owned(well_formed(target, bytes, charset)?),
         Datum::Bytes(bytes) => Cow::Owned(decode(target, bytes, charset)?),
         Datum::Double(number) if is_bounded(target.to) => Cow::Owned(double_text(target, number)?),
         other => Cow::Owned(target.shown(&other)),
     };
     let end = fitting_prefix(&text, target.to, charset);
-    let kept = if end < text.len() {
+    let is_wrong = match (value, &text) {
+        (Datum::String(written), Cow::Owned(kept)) => {
+            let chars = kept.get(..end).unwrap_or_default().chars().count();
+            check_charset(target, written, chars, charset)?
+        }
+        _ => false,
+    };
+    let kept = if end < text.len() && !is_wrong {
         cut(target, &text, end)?
     } else {
-        &text
+        text.get(..end).unwrap_or_default()
     };
     let kept = if target.to.kind == TypeKind::Char {
         kept.trim_end_matches(' ')
@@ -94,16 +101,15 @@ fn double_text(target: &Target<'_>, number: f64) -> Result<String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Checks that the column's character set has all characters of a text. Error 1366 if not.
-fn in_charset<'a>(target: &Target<'_>, text: &'a str, charset: Charset) -> Result<Cow<'a, str>> {
-    let restricted = charset::restrict(text, charset);
-    if let Cow::Owned(_) = restricted {
-        let wrong = text.char_indices().find(|(_, c)| !charset.has(*c));
-        let from = wrong.map_or(0, |(i, _)| i);
-        let wrong = text.get(from..).unwrap_or_default();
-        incorrect_string(target, &charset::encode(wrong, target.from.collation.charset()))?;
-    }
-    Ok(restricted)
+/// Checks that the column's character set has the characters of a text that the column keeps. Error 1366 if not.
+/// Whether it was reported: then the rest is left out without another warning.
+fn check_charset(target: &Target<'_>, text: &str, chars: usize, charset: Charset) -> Result<bool> {
+    let Some((from, _)) = text.char_indices().take(chars).find(|(_, c)| !charset.has(*c)) else {
+        return Ok(false);
+    };
+    let wrong = text.get(from..).unwrap_or_default();
+    incorrect_string(target, &charset::encode(wrong, target.from.collation.charset()))?;
+    Ok(true)
 }
 
 /// Converts binary data to text. If it is not valid text: 1366, and the value is the part before the first

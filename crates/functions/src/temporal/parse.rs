@@ -131,24 +131,43 @@ struct Fields {
     value: [u32; FIELDS],
     width: [usize; FIELDS],
     count: usize,
-    all_digits: bool,
+    /// In a text of digits alone, how many of them the year would have.
+    year_width: usize,
+}
+
+/// Why a text is not a point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoDate {
+    /// It does not look like one.
+    Other,
+    /// A field is missing or too large.
+    Fields,
+    /// As before, but all fields are zero.
+    Zero,
+    /// The rules do not accept the date.
+    Refused,
 }
 
 /// Reads a date or a point in time. `None` if the text is neither, or if `rules` do not accept it.
 pub(crate) fn datetime(text: &[u8], rules: DateRules) -> Option<ParsedDateTime> {
+    parse(text, rules, false).ok()
+}
+
+/// [`datetime`], with the reason.
+pub(crate) fn datetime_or_why(text: &[u8], rules: DateRules) -> Result<ParsedDateTime, NoDate> {
     parse(text, rules, false)
 }
 
 /// Reads a point in time for a TIME. It must have a space, or only a `T` between its digits.
 /// `2024-02-29T12:34:56` has more, so its beginning is read as the TIME 00:20:24.
-fn full_datetime(text: &[u8]) -> Option<ParsedDateTime> {
+fn full_datetime(text: &[u8]) -> Result<ParsedDateTime, NoDate> {
     parse(text, DateRules::ANY, true)
 }
 
-fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedDateTime> {
+fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Result<ParsedDateTime, NoDate> {
     let start = text.iter().take_while(|b| is_space(**b)).count();
-    if !text.get(start)?.is_ascii_digit() {
-        return None;
+    if !text.get(start).is_some_and(u8::is_ascii_digit) {
+        return Err(NoDate::Other);
     }
     let mut delimiter = (start > 0).then(|| OddDelimiter {
         found: char::from(text.first().copied().unwrap_or(b' ')),
@@ -163,23 +182,24 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
         found_delimiter: false,
         found_space: false,
     };
-    let fields = scan.fields()?;
+    let fields = scan.fields().ok_or(NoDate::Other)?;
     let (mut at, displacement) = (scan.at, scan.displacement);
     if scan.found_delimiter && !scan.found_space && must_have_space {
-        return None;
+        return Err(NoDate::Other);
     }
-    let year_width = if fields.all_digits {
-        fields.width[0]
-    } else {
-        fields.width[0].max(1)
-    };
     let zero = fields.value.iter().all(|v| *v == 0);
-    let mut value = to_datetime(&fields)?;
-    if year_width == 2 && !zero {
+    let Some(mut value) = to_datetime(&fields).filter(|_| fields.count >= 3) else {
+        let mut rest = text.get(at..).unwrap_or_default().iter();
+        return Err(match zero && rest.all(|b| is_space(*b)) {
+            true => NoDate::Zero,
+            false => NoDate::Fields,
+        });
+    };
+    if fields.year_width == 2 && !zero {
         value.year += if value.year < 70 { 2000 } else { 1900 };
     }
-    if fields.count < 3 || !rules.accept(&value) {
-        return None;
+    if !rules.accept(&value) {
+        return Err(NoDate::Refused);
     }
     let fraction_digits = fields.width[FRACTION].min(6) as u8;
     let mut round_up = false;
@@ -192,7 +212,8 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
     let mut displacement = displacement;
     // If there was a seventh digit, the sign has not been read yet.
     if displacement.is_none() && fraction_digits == 6 && matches!(text.get(at), Some(b'+' | b'-')) {
-        displacement = Some(text.get(at..).and_then(parse_displacement)?);
+        let found = text.get(at..).and_then(parse_displacement);
+        displacement = Some(found.ok_or(NoDate::Other)?);
         at = text.len();
     }
     let truncated = text
@@ -205,7 +226,7 @@ fn parse(text: &[u8], rules: DateRules, must_have_space: bool) -> Option<ParsedD
             expected: None,
         });
     }
-    Some(ParsedDateTime {
+    Ok(ParsedDateTime {
         value,
         round_up,
         fraction_digits,
@@ -265,7 +286,7 @@ impl Scan<'_> {
             value: [0; FIELDS],
             width: [0; FIELDS],
             count: 0,
-            all_digits,
+            year_width: first_width,
         };
         // Where the last field ended, with everything that belongs to it.
         let mut end = self.at;
@@ -319,6 +340,9 @@ impl Scan<'_> {
             }
         }
         self.at = end;
+        if !all_digits {
+            fields.year_width = fields.width[0];
+        }
         Some(fields)
     }
 
@@ -443,20 +467,26 @@ pub(crate) fn time(text: &[u8]) -> Result<ParsedTime, NoTime> {
     let negative = text.get(start) == Some(&b'-');
     let from = start + usize::from(negative);
     let rest = text.get(from..).filter(|r| !r.is_empty()).ok_or(NoTime::Unsaid)?;
-    if rest.len() >= 12
-        && let Some(parsed) = full_datetime(rest)
-        && parsed.has_time
-    {
-        return Ok(ParsedTime {
-            us: parsed.value.time_of_day_us(),
-            rounding: i64::from(parsed.round_up),
-            fraction_digits: parsed.fraction_digits,
-            truncated: parsed.truncated,
-            clamped: false,
-            date: Some(parsed.value),
-            displacement: parsed.displacement,
-            delimiter: None,
-        });
+    let moment = match rest.len() >= 12 {
+        true => full_datetime(rest),
+        false => Err(NoDate::Other),
+    };
+    match moment {
+        Ok(parsed) if parsed.has_time => {
+            return Ok(ParsedTime {
+                us: parsed.value.time_of_day_us(),
+                rounding: i64::from(parsed.round_up),
+                fraction_digits: parsed.fraction_digits,
+                truncated: parsed.truncated,
+                clamped: false,
+                date: Some(parsed.value),
+                displacement: parsed.displacement,
+                delimiter: None,
+            });
+        }
+        Ok(_) | Err(NoDate::Other) => {}
+        Err(NoDate::Fields) => return Err(NoTime::Unreadable),
+        Err(NoDate::Zero | NoDate::Refused) => return Err(NoTime::OutOfRange),
     }
     let mut found = parse_time(rest, negative)?;
     if start > 0 {

@@ -33,6 +33,7 @@ pub(super) fn stored_default(column: &Column, text: &str) -> Result<Value> {
         sql_mode: types::SqlMode {
             no_zero_date: false,
             no_zero_in_date: false,
+            allow_invalid_dates: true,
             ..types::SqlMode::default()
         },
         ..EvalContext::default()

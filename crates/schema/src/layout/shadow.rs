@@ -460,26 +460,27 @@ fn virtual_columns(table: &Table) -> Result<Vec<(ColumnExpression, Column)>> {
 const COPIED: SqlType = SqlType::varchar(255, Collation::DEFAULT);
 
 /// Where ALTER TABLE, unlike INSERT, converts the text of a value that is not a text: the leading zeros of a
-/// number, the few digits of a FLOAT, members that are named like a number, dates; and JSON, to it and from
+/// number, the digits that a FLOAT or DOUBLE shows, members that are named like a number, dates; and JSON, to it and from
 /// it.
 fn is_copied_as_text(from: &SqlType, to: &SqlType) -> bool {
     match from.kind {
-        TypeKind::Json => to.is_temporal() || to.is_numeric() && to.kind != TypeKind::Bit,
+        TypeKind::Json => to.is_temporal() || to.is_integer() && to.kind != TypeKind::Bit || to.is_float(),
         TypeKind::Bit => false,
         _ if from.is_string() || from.has_members() => false,
         _ if to.kind == TypeKind::Json || to.has_members() => true,
         TypeKind::Year => false,
         _ if to.is_temporal() => from.is_numeric(),
-        _ => to.is_string() && (from.zerofill || from.kind == TypeKind::Float),
+        _ => to.is_string() && (from.zerofill || from.is_float()),
     }
 }
 
 /// Where it converts the integer: the number in a text, of which INSERT takes the bytes; all digits of a
-/// date, of which INSERT takes the year; and the integer nearest to a DOUBLE.
+/// date, of which INSERT takes the year; and the integer nearest to a DOUBLE or a DECIMAL.
 fn is_copied_as_integer(from: &SqlType, to: &SqlType) -> bool {
     match to.kind {
         TypeKind::Bit => {
-            from.is_string() || from.kind == TypeKind::Json || from.is_float() || from.is_temporal()
+            let is_number = from.is_float() || from.is_decimal();
+            from.is_string() || from.kind == TypeKind::Json || is_number || from.is_temporal()
         }
         TypeKind::Year => from.is_float() || from.is_temporal(),
         _ => false,

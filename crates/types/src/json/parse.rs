@@ -39,7 +39,7 @@ pub fn parse(text: &[u8]) -> Parsed<Json> {
     };
     parser.spaces();
     if parser.at == text.len() {
-        return Err(parser.error("The document is empty.", 0));
+        return Err(parser.error("The document is empty.", text.len()));
     }
     let value = parser.value()?;
     parser.spaces();

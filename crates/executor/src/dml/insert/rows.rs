@@ -99,7 +99,7 @@ impl Template {
             let is_given = plan.columns.contains(&i);
             row.push(match default(i, column)? {
                 ColumnDefault::Value(value) => {
-                    missing.extend((!is_given && defaults::is_zero_date(column, &value)).then_some(i));
+                    missing.extend((!is_given && defaults::is_doubtful_date(column, &value)).then_some(i));
                     value
                 }
                 ColumnDefault::Generated if !is_given => Value::Null,
