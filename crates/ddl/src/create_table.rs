@@ -69,13 +69,14 @@ fn create(
     let mut create = |change: &mut Change<'_>| {
         check_not_system(&change.schema, &name.database, statement)?;
         check_table_name(&name.name)?;
+        // The source of LIKE is opened first.
+        let (mut table, warnings) = make(&change.schema)?;
         let exists = change.database(&name.database)?.table(&name.name).is_some();
         if exists && if_not_exists {
             let message = format!("Table '{}' already exists", name.name);
             let note = Warning::note(errno::ER_TABLE_EXISTS_ERROR, message);
             return Ok(Outcome::Nothing((vec![note], false)));
         }
-        let (mut table, warnings) = make(&change.schema)?;
         if exists {
             return Err(table_exists(&name.name));
         }

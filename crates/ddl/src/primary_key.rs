@@ -14,7 +14,7 @@ use crate::rewrite::Rewrite;
 /// # Errors
 /// 3106 for a virtual column in it.
 pub(crate) fn choose_handle(table: &mut Table) -> Result<()> {
-    table.options.set_primary("", false);
+    table.options.set_primary("", false, false);
     let Some(at) = table.indexes.iter().position(|index| index.primary) else {
         table.handle = Handle::Hidden;
         return Ok(());

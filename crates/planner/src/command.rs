@@ -5,7 +5,7 @@
 use functions::Expr;
 use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
-use schema::privilege::PrivilegeGrant;
+use schema::privilege::{PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{
     AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ServerShow,
     SetClause, ShowFilter, SplitPoints, TransactionStatement, UserStatement, XaStatement,
@@ -148,6 +148,7 @@ pub enum Command {
     Temporary(Box<Ddl>),
     OfRow(Box<OfRow>),
     CreateTableSelect(Box<CreateTableSelect>),
+    TableIsThere(TableIsThere),
     LoadData(Box<LoadData>),
     IntoFile(Box<IntoFile>),
 }
@@ -177,6 +178,16 @@ pub struct LoadData {
     pub insert: Bound,
     /// Of the schema that it was bound to.
     pub schema_version: u64,
+}
+
+/// CREATE TABLE of a table that was there when the statement was bound.
+#[derive(Debug, Clone)]
+pub struct TableIsThere {
+    pub name: TableName,
+    pub if_not_exists: bool,
+    /// CREATE TEMPORARY TABLE.
+    pub temporary: bool,
+    pub needs: PrivilegeSet,
 }
 
 /// CREATE TABLE ... SELECT.

@@ -38,6 +38,7 @@ const OF_COLUMN: &[&str] = &["STORAGE", "COLUMN_FORMAT"];
 /// Options of a primary key that has no index of its own.
 const PRIMARY_COMMENT: &str = "PRIMARY KEY COMMENT";
 const PRIMARY_USING: &str = "PRIMARY KEY USING";
+const PRIMARY_ORDER: &str = "PRIMARY KEY ORDER";
 
 /// The order in `information_schema.tables.create_options`.
 const LISTED: &[&str] = &[
@@ -139,11 +140,16 @@ impl CreateOptions {
         self.get(PRIMARY_USING).is_some()
     }
 
-    /// Of a primary key that has no index: its comment, and whether `USING BTREE` was written.
-    pub fn set_primary(&mut self, comment: &str, using_btree: bool) {
+    pub(crate) fn primary_descending(&self) -> bool {
+        self.get(PRIMARY_ORDER).is_some()
+    }
+
+    /// Of a primary key that has no index: its comment, and whether `USING BTREE` and DESC were written.
+    pub fn set_primary(&mut self, comment: &str, using_btree: bool, descending: bool) {
         let options = [
             (PRIMARY_COMMENT, comment, !comment.is_empty()),
             (PRIMARY_USING, "BTREE", using_btree),
+            (PRIMARY_ORDER, "DESC", descending),
         ];
         for (name, value, is_set) in options {
             match is_set {

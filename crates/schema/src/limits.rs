@@ -92,7 +92,24 @@ fn check_columns(table: &Table) -> Result<()> {
     if table.columns.len() > COLUMNS_MAX {
         return Err(Error::new(ER_TOO_MANY_FIELDS, "Too many columns"));
     }
-    for (at, column) in table.columns.iter().enumerate() {
+    check_column_names(&table.columns)?;
+    for column in &table.columns {
+        check_comment(
+            &column.comment,
+            COMMENT_CHARS_MAX,
+            ER_TOO_LONG_FIELD_COMMENT,
+            || format!("Comment for field '{}'", column.name),
+        )?;
+    }
+    Ok(())
+}
+
+/// Names that columns can have, each once.
+///
+/// # Errors
+/// 1166, 1059, 1060.
+pub fn check_column_names(columns: &[Column]) -> Result<()> {
+    for (at, column) in columns.iter().enumerate() {
         check_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column")?;
         if RESERVED_COLUMNS
             .iter()
@@ -101,15 +118,9 @@ fn check_columns(table: &Table) -> Result<()> {
             return Err(wrong_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column"));
         }
         let same = |c: &Column| c.name.to_lowercase() == column.name.to_lowercase();
-        if table.columns[..at].iter().any(same) {
+        if columns[..at].iter().any(same) {
             return Err(duplicate_column(&column.name));
         }
-        check_comment(
-            &column.comment,
-            COMMENT_CHARS_MAX,
-            ER_TOO_LONG_FIELD_COMMENT,
-            || format!("Comment for field '{}'", column.name),
-        )?;
     }
     Ok(())
 }

@@ -171,7 +171,10 @@ impl Table {
         Some(Index {
             id: 0,
             name: "PRIMARY".to_owned(),
-            parts: vec![IndexPart::whole(column)],
+            parts: vec![IndexPart {
+                descending: self.options.primary_descending(),
+                ..IndexPart::whole(column)
+            }],
             unique: true,
             primary: true,
             comment: self.options.primary_comment().to_owned(),
@@ -185,7 +188,9 @@ impl Table {
     /// Makes an integer the rows' keys, in the place of an index.
     pub fn set_integer_key(&mut self, column: usize, index: &Index) {
         self.handle = Handle::Integer { column };
-        self.options.set_primary(&index.comment, index.using_btree);
+        let descending = index.parts.iter().any(|part| part.descending);
+        self.options
+            .set_primary(&index.comment, index.using_btree, descending);
     }
 
     /// Whether an index has entries that sort by a part in descending order.

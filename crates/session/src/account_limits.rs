@@ -192,7 +192,10 @@ fn changes_data(compiled: &Compiled) -> bool {
         Compiled::Ddl(_) => true,
         Compiled::Command(command) => match &**command {
             Command::User(statement) => !matches!(statement, UserStatement::SetRole(_)),
-            Command::Grant { .. } | Command::Revoke { .. } | Command::CreateTableSelect(_) => true,
+            Command::Grant { .. }
+            | Command::Revoke { .. }
+            | Command::CreateTableSelect(_)
+            | Command::TableIsThere(_) => true,
             _ => false,
         },
     }

@@ -87,6 +87,14 @@ impl LockedTables {
         Err(locked_for_reading(shown))
     }
 
+    /// For an existing table that is locked, the error is that it exists.
+    fn check_new(&self, name: &TableName) -> Result<()> {
+        match self.kind {
+            LockKind::AllForReading => Err(all_locked_for_reading()),
+            LockKind::Named(_) => self.check(&name.database, &name.name, None, Use::Read),
+        }
+    }
+
     /// [`Self::check_plan`] for a definition.
     fn check_ddl(&self, ddl: &Ddl) -> Result<()> {
         if let LockKind::AllForReading = self.kind {
@@ -99,10 +107,7 @@ impl LockedTables {
             | Ddl::DropDatabase { .. }
             | Ddl::CreateView { .. }
             | Ddl::DropView { .. } => Err(has_locks()),
-            // For an existing table that is locked, the error is that it exists.
-            Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => {
-                self.check(&name.database, &name.name, None, Use::Read)
-            }
+            Ddl::CreateTable { name, .. } | Ddl::CreateTableLike { name, .. } => self.check_new(name),
             Ddl::TruncateTable { name } | Ddl::AlterPartitions { name, .. } => written(name),
             Ddl::ExchangePartition { name, other, .. } => written(name).and_then(|()| written(other)),
             Ddl::AlterTable { name, changes, .. } => {
@@ -252,6 +257,11 @@ impl TableLocks {
             Some(LockKind::AllForReading) => Ok(true),
             Some(LockKind::Named(_)) => Err(has_locks()),
         }
+    }
+
+    /// Fails unless CREATE TABLE of this name is allowed.
+    pub fn check_new(&self, name: &TableName) -> Result<()> {
+        self.0.as_ref().map_or(Ok(()), |locked| locked.check_new(name))
     }
 
     /// Fails unless the tables of a definition are locked for writing.

@@ -45,7 +45,7 @@ pub(super) fn bind_alter_table(
     // New columns take the collation that the statement gives the table, if it gives one.
     let collation = new_collation(binder, items)?.unwrap_or(table.collation);
     for item in items {
-        alter_item(binder, item, &table, collation, &mut changes)?;
+        alter_item(binder, item, items, (&table, collation), &mut changes)?;
     }
     if options.validation == Some(true) {
         changes.push(AlterChange::Validate);
@@ -76,8 +76,8 @@ fn new_collation(binder: &Binder<'_>, items: &[AlterItem]) -> Result<Option<Coll
 fn alter_item(
     binder: &Binder<'_>,
     item: &AlterItem,
-    table: &Table,
-    collation: Collation,
+    items: &[AlterItem],
+    (table, collation): (&Table, Collation),
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
     match item {
@@ -97,7 +97,7 @@ fn alter_item(
         } => {
             let change = AlterChange::ModifyColumn {
                 name: name.clone(),
-                column: modified_column(binder, name, definition, table, collation)?,
+                column: modified_column(binder, (name, definition), items, table, collation)?,
                 position: place.as_ref().map(position),
             };
             changes.push(change);
@@ -242,19 +242,39 @@ fn convert_to(
     Ok(())
 }
 
-/// A column of the primary key stays NOT NULL whether the new definition says so or not.
+/// A column of the primary key stays NOT NULL whether the new definition says so or not, unless the statement drops
+/// the key. It must not say NULL.
 fn modified_column(
     binder: &Binder<'_>,
-    name: &str,
-    definition: &ColumnDefinition,
+    (name, definition): (&str, &ColumnDefinition),
+    items: &[AlterItem],
     table: &Table,
     collation: Collation,
 ) -> Result<schema::model::Column> {
     let mut column = column::bind_column(binder, definition, collation)?;
     let offset = table.column_offset(name);
-    let in_key = offset.is_some_and(|offset| table.primary_parts().iter().any(|part| part.column == offset));
-    column.nullable &= !in_key;
+    let is_part = |offset| table.primary_parts().iter().any(|part| part.column == offset);
+    let stays_in_key = !items.iter().any(drops_primary_key) && offset.is_some_and(is_part);
+    let is_added = |item: &AlterItem| match item {
+        AlterItem::AddIndex(index) if index.kind == IndexKind::Primary => {
+            let mut parts = index.parts.iter();
+            parts.any(|part| part.column.eq_ignore_ascii_case(&definition.name))
+        }
+        _ => false,
+    };
+    if definition.nullable == Some(true) && (stays_in_key || items.iter().any(is_added)) {
+        return Err(column::primary_with_null());
+    }
+    column.nullable &= !stays_in_key;
     Ok(column)
+}
+
+fn drops_primary_key(item: &AlterItem) -> bool {
+    match item {
+        AlterItem::DropPrimaryKey => true,
+        AlterItem::DropIndex(name) => name.eq_ignore_ascii_case("PRIMARY"),
+        _ => false,
+    }
 }
 
 fn set_default(

@@ -7,7 +7,6 @@ use schema::model::{Column, Table};
 use syntax::ast::{CheckDefinition, TableElement};
 use types::Result;
 
-use super::stored::columns_of_check;
 use super::table_expressions::expressions;
 use super::{Binder, stored};
 
@@ -51,19 +50,12 @@ pub(super) fn bind_checks(
 /// Checks the expressions of a table that is being created.
 ///
 /// # Errors
-/// As [`expressions`]; 3813 for a CHECK after a column that refers to another one.
-pub fn check_expressions(
-    (database, name): (&str, &str),
-    definition: &TableDefinition,
-    checks: &[(Check, Option<usize>)],
-) -> Result<()> {
+/// As [`expressions`].
+pub fn check_expressions((database, name): (&str, &str), definition: &TableDefinition) -> Result<()> {
     let table = Table {
         checks: definition.checks.clone(),
         indexes: definition.indexes.clone(),
         ..Table::of_columns(0, database, name, definition.columns.clone())
     };
-    for (check, column) in checks.iter().filter(|(_, column)| column.is_some()) {
-        columns_of_check(&table, check, *column)?;
-    }
     expressions(&table).map(drop)
 }

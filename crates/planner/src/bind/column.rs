@@ -36,6 +36,36 @@ pub(super) fn bind_column(
     definition: &ColumnDefinition,
     inherited: Collation,
 ) -> Result<Column> {
+    let column = written_column(binder, definition, inherited)?;
+    with_default(binder, definition, column)
+}
+
+/// Converts the value of the default, which MySQL does after it has checked the table's columns and keys.
+pub(super) fn with_default(
+    binder: &Binder<'_>,
+    definition: &ColumnDefinition,
+    mut column: Column,
+) -> Result<Column> {
+    if definition.primary && definition.nullable == Some(true) {
+        return Err(primary_with_null());
+    }
+    if let Some(clause) = &definition.default {
+        let nullable = is_nullable(definition);
+        column.default = default_value::bind_default(binder, &column.name, column.ty, clause, nullable)?;
+    }
+    Ok(column)
+}
+
+fn is_nullable(definition: &ColumnDefinition) -> bool {
+    !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true)
+}
+
+/// The column without the value of its default.
+pub(super) fn written_column(
+    binder: &Binder<'_>,
+    definition: &ColumnDefinition,
+    inherited: Collation,
+) -> Result<Column> {
     let name = &definition.name;
     let (ty, explicit_collation) = match column_type(binder, name, &definition.ty, inherited) {
         Err(error) if error.code == errno::ER_TOO_BIG_FIELDLENGTH => {
@@ -44,20 +74,16 @@ pub(super) fn bind_column(
         }
         found => found?,
     };
-    if definition.primary && definition.nullable == Some(true) {
-        return Err(primary_with_null());
-    }
-    let nullable = !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true);
+    let nullable = is_nullable(definition);
     if definition.auto_increment {
         check_auto_increment(definition, &ty)?;
         warn_of_float_ids(binder, name, &ty);
     }
     let auto_random = auto_random(definition, &ty)?;
     let generated = generated(binder, definition)?;
-    let default = match &definition.default {
-        Some(clause) => default_value::bind_default(binder, name, ty, clause, nullable)?,
-        None => Default::None,
-    };
+    if let Some(clause) = &definition.default {
+        default_value::check_clause(binder, name, ty, clause, nullable)?;
+    }
     let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
     if definition
         .on_update
@@ -74,7 +100,7 @@ pub(super) fn bind_column(
         ty,
         nullable,
         explicit_collation,
-        default,
+        default: Default::None,
         on_update_now: definition.on_update.is_some(),
         auto_increment: definition.auto_increment,
         auto_random,
@@ -137,6 +163,13 @@ pub(super) fn column_type(
         );
     }
     use TypeName::*;
+    if ty.unsigned && matches!(ty.name, Decimal | Float | Double) {
+        deprecated(
+            binder,
+            "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future \
+             release.",
+        );
+    }
     let plain = |ty| Ok((ty, false));
     match ty.name {
         TinyInt => plain(integer(binder, name, ty, TypeKind::TinyInt, [4, 3])?),

@@ -2,11 +2,13 @@
 
 use schema::create_options::CreateOptions;
 use schema::definition::{Ddl, TableDefinition, TableName};
+use schema::limits::{check_column_names, check_table_name};
 use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::check::check_expressions;
 use super::foreign_key::index_of;
+use super::stored::columns_of_check;
 use super::table_options::{OptionsOf, shown_options};
 use super::{Binder, check, collation, column, foreign_key, functional_index, generated_key, partition};
 use crate::errno::{
@@ -52,10 +54,7 @@ pub(super) fn bind_create_table(
     selected: Vec<Column>,
 ) -> Result<Ddl> {
     let name = binder.table_name(&create.name)?;
-    if check_engine(binder, &create.options)? != Engine::InnoDb {
-        warn_of_engine(binder, &name.name);
-    }
-    check_directories(binder, &create.options, binder.env.sql_mode.no_dir_in_create)?;
+    check_table_name(&name.name)?;
     let collation = table_collation(binder, &name, &create.options)?;
     let mut builder = TableBuilder {
         columns: Vec::new(),
@@ -65,15 +64,21 @@ pub(super) fn bind_create_table(
     let written = create.elements.iter().filter_map(as_column);
     let columns: Vec<&ColumnDefinition> = generated.iter().chain(written).collect();
     for definition in &columns {
-        if definition.nullable == Some(true) && is_primary(create, &definition.name) {
-            return Err(column::primary_with_null());
-        }
         builder
             .columns
-            .push(column::bind_column(binder, definition, collation)?);
+            .push(column::written_column(binder, definition, collation)?);
     }
+    if check_engine(binder, &create.options)? != Engine::InnoDb {
+        warn_of_engine(binder, &name.name);
+    }
+    check_directories(binder, &create.options, binder.env.sql_mode.no_dir_in_create)?;
     builder.columns = with_selected(builder.columns, selected);
     let checks = check::bind_checks(binder, &name.name, &create.elements, &builder.columns);
+    let columns_only = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
+    for (check, column) in &checks {
+        columns_of_check(&columns_only, check, *column)?;
+    }
+    check_column_names(&builder.columns)?;
     for definition in &columns {
         builder.inline_indexes(definition)?;
     }
@@ -91,6 +96,16 @@ pub(super) fn bind_create_table(
                 foreign_keys.push(foreign_key::bind_foreign_key(binder, definition, &name.database)?);
                 builder.index(&index_of(definition), true)?;
             }
+        }
+    }
+    for definition in &columns {
+        if definition.nullable == Some(true) && is_primary(create, &definition.name) {
+            return Err(column::primary_with_null());
+        }
+        let is_it = |column: &Column| column.name.eq_ignore_ascii_case(&definition.name);
+        if let Some(at) = builder.columns.iter().position(is_it) {
+            let written = builder.columns[at].clone();
+            builder.columns[at] = column::with_default(binder, definition, written)?;
         }
     }
     let (builder, handle) = builder.finish()?;
@@ -118,7 +133,7 @@ pub(super) fn bind_create_table(
             None => None,
         },
     };
-    check_expressions((&name.database, &name.name), &definition, &checks)?;
+    check_expressions((&name.database, &name.name), &definition)?;
     Ok(Ddl::CreateTable {
         name,
         definition,
@@ -145,7 +160,11 @@ fn index_expressions(
 }
 
 /// The collation of the table's options, else the database's.
-fn table_collation(binder: &Binder<'_>, name: &TableName, options: &TableOptions) -> Result<Collation> {
+pub(super) fn table_collation(
+    binder: &Binder<'_>,
+    name: &TableName,
+    options: &TableOptions,
+) -> Result<Collation> {
     let written =
         collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
     if let Some(collation) = written {
@@ -234,7 +253,7 @@ pub(super) fn is_primary(create: &CreateTable, column: &str) -> bool {
     })
 }
 
-fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {
+pub(super) fn as_column(element: &TableElement) -> Option<&ColumnDefinition> {
     match element {
         TableElement::Column(column) => Some(column),
         TableElement::Index(_) | TableElement::ForeignKey(_) | TableElement::Check(_) => None,
@@ -379,7 +398,7 @@ pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
 }
 
 /// The options that are only shown.
-fn create_options(create: &CreateTable, name: &TableName) -> Result<CreateOptions> {
+pub(super) fn create_options(create: &CreateTable, name: &TableName) -> Result<CreateOptions> {
     let of = OptionsOf {
         table: &name.name,
         temporary: create.temporary,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
-use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, WarningLevel, errno};
+use types::{Decimal, Error, Members, Result, SqlType, TypeKind, Value, Warning, WarningLevel, errno};
 
 use super::context::Context;
 use super::relation::Relation;
@@ -62,6 +62,39 @@ pub(super) fn default_value(binder: &Binder<'_>, table: &Relation, offset: usize
     }
 }
 
+/// Whether a column of the type can have such a default at all, whatever the value.
+///
+/// # Errors
+/// 1067 and 1101.
+pub(super) fn check_clause(
+    binder: &Binder<'_>,
+    name: &str,
+    ty: SqlType,
+    clause: &DefaultClause,
+    nullable: bool,
+) -> Result<()> {
+    match clause {
+        DefaultClause::Now(digits) => {
+            let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
+            match is_moment && *digits == ty.decimals {
+                true => Ok(()),
+                false => Err(invalid(name)),
+            }
+        }
+        DefaultClause::Literal(AstExpr::Null) if nullable => Ok(()),
+        // MySQL takes a text that spells a date, but not DATE '...'.
+        DefaultClause::Literal(AstExpr::Null | AstExpr::Temporal { .. }) => Err(invalid(name)),
+        DefaultClause::Literal(literal) if ty.is_blob_or_text() || ty.kind == TypeKind::Json => {
+            // An empty default is left out.
+            match !binder.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
+                true => Ok(()),
+                false => Err(no_default_of_blob(name)),
+            }
+        }
+        DefaultClause::Literal(_) | DefaultClause::Expression(_) => Ok(()),
+    }
+}
+
 /// The default of a definition in its stored form: checked, and as text of the column's type.
 /// Fails with 1067.
 pub(super) fn bind_default(
@@ -71,26 +104,15 @@ pub(super) fn bind_default(
     clause: &DefaultClause,
     nullable: bool,
 ) -> Result<Default> {
+    check_clause(binder, name, ty, clause, nullable)?;
     match clause {
-        DefaultClause::Now(digits) => {
-            let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
-            match is_moment && *digits == ty.decimals {
-                true => Ok(Default::Now),
-                false => Err(invalid(name)),
-            }
-        }
+        DefaultClause::Now(_) => Ok(Default::Now),
         DefaultClause::Expression(expr) => Ok(Default::Expression(stored::stored_expression(binder, expr))),
-        DefaultClause::Literal(AstExpr::Null) if nullable => Ok(Default::Null),
-        // MySQL takes a text that spells a date, but not DATE '...'.
-        DefaultClause::Literal(AstExpr::Null | AstExpr::Temporal { .. }) => Err(invalid(name)),
-        DefaultClause::Literal(literal) if ty.is_blob_or_text() || ty.kind == TypeKind::Json => {
-            let error = no_default_of_blob(name);
-            // An empty default is left out.
-            if !binder.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
-                binder.warn(Warning::warning(error.code, error.message));
-                return Ok(Default::None);
-            }
-            Err(error)
+        DefaultClause::Literal(AstExpr::Null) => Ok(Default::Null),
+        DefaultClause::Literal(_) if ty.is_blob_or_text() || ty.kind == TypeKind::Json => {
+            let left_out = no_default_of_blob(name);
+            binder.warn(Warning::warning(left_out.code, left_out.message));
+            Ok(Default::None)
         }
         DefaultClause::Literal(literal) => literal_default(binder, name, ty, literal),
     }
@@ -116,6 +138,11 @@ fn literal_default(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstEx
     if ty.has_members() && !matches!(*literal, AstExpr::Text(_)) {
         return Err(invalid(name));
     }
+    if let (TypeKind::Enum(all) | TypeKind::Set(all), AstExpr::Text(text)) = (ty.kind, &*literal)
+        && !is_member(&ty, all, text.trim_end_matches(' '))
+    {
+        return Err(invalid(name));
+    }
     let bound = binder.scalar(&literal, &Context::of(&NO_NAMES))?;
     let bound = if ty.is_numeric() {
         literal::as_stored_number(binder, &literal, bound)
@@ -127,13 +154,24 @@ fn literal_default(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstEx
     Ok(Default::Literal(text))
 }
 
+/// Whether a default names a member, or members of a SET. A number of one, which INSERT takes, does not.
+fn is_member(ty: &SqlType, all: Members, text: &str) -> bool {
+    match ty.kind {
+        TypeKind::Set(_) => all.find_set(text, ty.collation).1,
+        _ => all.find(text, ty.collation).is_some(),
+    }
+}
+
 /// The value of a literal, as a value of the column's type.
 fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bound: &Expr) -> Result<Value> {
-    // A default is checked strictly in every sql_mode. Only the modes about zero dates count.
+    // A default is checked strictly in every sql_mode. Only the modes about zero dates count, and only with a strict one.
+    let mode = binder.env.sql_mode;
     let context = EvalContext {
         sql_mode: types::SqlMode {
             strict: true,
-            ..binder.env.sql_mode
+            no_zero_date: mode.strict && mode.no_zero_date,
+            no_zero_in_date: mode.strict && mode.no_zero_in_date,
+            ..mode
         },
         strictness: Strictness::Error,
         time_zone: binder.env.time_zone,
@@ -161,10 +199,14 @@ fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bo
             }
         });
     }
-    assign::value(value.clone(), &from, &ty, name, 1, &context).map_err(|error| {
-        warn_of_default(binder, error, (value, &from, &ty, name));
-        invalid(name)
-    })
+    match assign::value(value.clone(), &from, &ty, name, 1, &context) {
+        Ok(checked) if mode.strict => Ok(checked),
+        Ok(checked) => Ok(as_inserted(binder, (value, &from, &ty, name)).unwrap_or(checked)),
+        Err(error) => {
+            warn_of_default(binder, error, (value, &from, &ty, name));
+            Err(invalid(name))
+        }
+    }
 }
 
 /// What SHOW WARNINGS lists before 1067: the conversion's error, or its warnings outside strict mode.
@@ -178,16 +220,24 @@ fn warn_of_default(
         let (code, message) = (error.code, error.message);
         return binder.warn(Warning { level, code, message });
     }
+    as_inserted(binder, (value, from, ty, name));
+}
+
+/// The value that INSERT stores outside strict mode, with its warnings.
+fn as_inserted(
+    binder: &Binder<'_>,
+    (value, from, ty, name): (Value, &SqlType, &SqlType, &str),
+) -> Option<Value> {
     let context = EvalContext {
         sql_mode: binder.env.sql_mode,
         strictness: Strictness::Warn,
         time_zone: binder.env.time_zone,
         ..EvalContext::default()
     };
-    if assign::value(value, from, ty, name, 1, &context).is_ok() {
-        let (warnings, _) = context.warnings.take();
-        warnings.into_iter().for_each(|warning| binder.warn(warning));
-    }
+    let stored = assign::value(value, from, ty, name, 1, &context).ok()?;
+    let (warnings, _) = context.warnings.take();
+    warnings.into_iter().for_each(|warning| binder.warn(warning));
+    Some(stored)
 }
 
 /// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode, with

@@ -4,6 +4,7 @@ use schema::definition::Ddl;
 use types::{Collation, Result};
 
 use super::alter_partitions::maintained;
+use super::write::not_unique;
 use super::{Binder, alter, collation, create_table, view_definition};
 use syntax::ast::{DatabaseOptions, ObjectKind, Statement};
 
@@ -19,10 +20,20 @@ pub(super) fn bind_definition(binder: &Binder<'_>, statement: &Statement) -> Res
             if_not_exists: *if_not_exists,
             collation: database_collation(binder, options)?,
         },
-        Statement::AlterDatabase { name, options } => Ddl::AlterDatabase {
-            name: binder.database(name.as_deref())?,
-            collation: database_collation(binder, options)?.unwrap_or(binder.env.collation_server),
-        },
+        Statement::AlterDatabase { name, options } => {
+            let name = binder.database(name.as_deref())?;
+            let written = database_collation(binder, options)?;
+            // ENCRYPTION alone leaves it as it is.
+            let current = binder
+                .env
+                .schema
+                .database(&name)
+                .map(|database| database.collation);
+            Ddl::AlterDatabase {
+                collation: written.or(current).unwrap_or(binder.env.collation_server),
+                name,
+            }
+        }
         Statement::DropDatabase { name, if_exists } => Ddl::DropDatabase {
             name: name.clone(),
             if_exists: *if_exists,
@@ -42,11 +53,17 @@ pub(super) fn bind_definition(binder: &Binder<'_>, statement: &Statement) -> Res
             source,
             if_not_exists,
             ..
-        } => Ddl::CreateTableLike {
-            name: binder.table_name(name)?,
-            source: binder.table_name(source)?,
-            if_not_exists: *if_not_exists,
-        },
+        } => {
+            let (name, source) = (binder.table_name(name)?, binder.table_name(source)?);
+            if name == source {
+                return Err(not_unique(&name.name));
+            }
+            Ddl::CreateTableLike {
+                name,
+                source,
+                if_not_exists: *if_not_exists,
+            }
+        }
         Statement::AlterTable { items, .. } if maintained(items).is_some() => return Ok(None),
         Statement::AlterTable { name, items, options } => {
             alter::bind_alter_table(binder, name, items, *options)?

@@ -78,6 +78,7 @@ mod stored_date;
 mod subqueries;
 mod subquery;
 mod table_expressions;
+mod table_is_there;
 mod table_options;
 mod values;
 mod view;
@@ -315,6 +316,11 @@ impl<'a> Binder<'a> {
     }
 
     fn definition_or_command(&self, statement: &Statement) -> Result<Bound> {
+        if let Statement::CreateTable(create) = statement
+            && let Some(command) = table_is_there::bind(self, create)?
+        {
+            return Ok(Bound::Command(command));
+        }
         if let Statement::CreateTable(create) = statement
             && let Some(select) = &create.select
         {

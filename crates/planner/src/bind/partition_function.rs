@@ -292,7 +292,8 @@ fn columns_of(table: &Table, by: &PartitionBy, names: &[String]) -> Result<Vec<u
 fn check_columns(table: &Table, by: &PartitionBy, columns: &[usize]) -> Result<()> {
     for &column in columns {
         let column = &table.columns[column];
-        if column.ty.is_blob_or_text() || column.ty.kind == TypeKind::Json {
+        let is_json = column.ty.kind == TypeKind::Json;
+        if column.ty.is_blob_or_text() || is_json && by.method == Method::Key {
             return Err(Error::new(
                 1502,
                 "A BLOB field is not allowed in partition function",

@@ -145,7 +145,7 @@ pub(super) fn bind_delete(binder: &Binder<'_>, delete: &Delete) -> Result<Logica
         let table = write_target::deleted_from(binder, relation)?;
         deletes_through(binder, relation);
         if !targets.insert(table.id(0)) {
-            return Err(not_unique(target));
+            return Err(not_unique(&target.name));
         }
     }
     if delete.targets.is_empty() {
@@ -394,7 +394,7 @@ fn target_of_delete<'s>(
     let mut found = scope.relations.iter().enumerate().filter(is_target);
     match (found.next(), found.next()) {
         (Some((_, relation)), None) => Ok(relation),
-        (Some(_), Some(_)) => Err(not_unique(target)),
+        (Some(_), Some(_)) => Err(not_unique(&target.name)),
         (None, _) if database.is_none() => Err(Error::new(errno::ER_NO_DB_ERROR, "No database selected")),
         (None, _) => Err(unknown_target(target)),
     }
@@ -416,10 +416,10 @@ fn note_aliases(tables: &[TableRef], with_alias: &mut Vec<bool>) {
 }
 
 /// Error 1066.
-fn not_unique(target: &ObjectName) -> Error {
+pub(super) fn not_unique(name: &str) -> Error {
     Error::new(
         errno::ER_NONUNIQ_TABLE,
-        format!("Not unique table/alias: '{}'", target.name),
+        format!("Not unique table/alias: '{name}'"),
     )
 }
 

@@ -70,7 +70,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
             change: PartitionChange::Truncate(_),
             ..
         } => {}
-        Ddl::AlterPartitions { .. } | Ddl::ExchangePartition { .. } => {
+        Ddl::AlterPartitions { .. } => {
             done.affected = rows;
             done.info = format!("Records: {rows}  Duplicates: 0  Warnings: 0").into();
         }

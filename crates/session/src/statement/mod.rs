@@ -25,6 +25,7 @@ mod of_row;
 pub mod set;
 pub mod show;
 mod split_table;
+mod table_is_there;
 mod temporary;
 mod transaction;
 mod xa;
@@ -176,6 +177,7 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
         Command::CreateTableSelect(create) => {
             Answer::Outcome(create_select::run(session, create).map(Outcome::Ok))
         }
+        Command::TableIsThere(found) => Answer::ok(table_is_there::run(session, found)),
         Command::IntoFile(into) => Answer::Outcome(into_file::run(session, into).map(Outcome::Ok)),
         Command::Temporary(ddl) => Answer::Outcome(temporary::run(session, ddl).map(Outcome::Ok)),
         other => Answer::ok(plain(session, other)),
@@ -247,6 +249,7 @@ impl Kind {
             Command::Set(_) => Kind::Set,
             Command::Show(_) => Kind::Show,
             Command::Prepare { .. } => Kind::Prepare,
+            Command::TableIsThere(_) => Kind::Definition,
             _ => Kind::Other,
         }
     }

@@ -76,7 +76,7 @@ pub fn run_named(session: &mut Session, ddl: &Ddl) -> Option<Result<Done>> {
             if let Err(error) = session.client.check_table(name, Privilege::Create.into()) {
                 return Some(Err(error));
             }
-            Some(create_permanent_like(session, ddl, name, &source).map(|()| Done::default()))
+            Some(create_permanent_like(session, ddl, &source).map(|()| Done::default()))
         }
         Ddl::DropTable { names, if_exists } => {
             let (temporary, permanent): (Vec<_>, Vec<_>) =
@@ -131,11 +131,18 @@ pub fn create(session: &mut Session, ddl: &Ddl) -> Result<Option<Arc<Table>>> {
     let context = context(session);
     let schema = session.shared.engine.cluster.schema();
     let source = match ddl {
-        Ddl::CreateTableLike { source, .. } if source == name => return Err(errors::not_unique(&name.name)),
         Ddl::CreateTableLike { source, .. } => Some(source),
         _ => None,
     };
     ddl::check_temporary_name(&schema, name, &context)?;
+    // The source of LIKE is opened first.
+    let source = match source {
+        Some(source) => Some(match session.temporary.find(&source.database, &source.name) {
+            Some(source) => Table::clone(source),
+            None => Table::clone(schema.require_base_table(&source.database, &source.name)?),
+        }),
+        None => None,
+    };
     let exists = session.temporary.find(&name.database, &name.name).is_some();
     if exists && if_not_exists {
         let message = table_exists(name).message;
@@ -146,13 +153,7 @@ pub fn create(session: &mut Session, ddl: &Ddl) -> Result<Option<Arc<Table>>> {
         return Ok(None);
     }
     let (table, warnings) = match (ddl, source) {
-        (_, Some(source)) => {
-            let source = match session.temporary.find(&source.database, &source.name) {
-                Some(source) => source,
-                None => schema.require_base_table(&source.database, &source.name)?,
-            };
-            (ddl::temporary_like(name, source, &context)?, Vec::new())
-        }
+        (_, Some(source)) => (ddl::temporary_like(name, &source, &context)?, Vec::new()),
         (Ddl::CreateTable { definition, .. }, _) => ddl::new_temporary(name, definition, &context)?,
         _ => return Err(Error::internal("CREATE TABLE without a definition")),
     };
@@ -175,10 +176,7 @@ fn table_exists(name: &TableName) -> Error {
 }
 
 /// A permanent table with the definition of a temporary one.
-fn create_permanent_like(session: &mut Session, ddl: &Ddl, name: &TableName, source: &Table) -> Result<()> {
-    if TableName::of(source) == *name {
-        return Err(errors::not_unique(&name.name));
-    }
+fn create_permanent_like(session: &mut Session, ddl: &Ddl, source: &Table) -> Result<()> {
     session.table_locks.check_ddl(ddl)?;
     session.shared.engine.check_writable()?;
     let (context, shared) = (context(session), session.shared.clone());

@@ -1,6 +1,6 @@
 //! CREATE and ALTER DATABASE.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{DatabaseOptions, Statement};
@@ -53,8 +53,15 @@ fn database_options(parser: &mut Parser<'_>) -> Result<DatabaseOptions> {
         parser.eat(Kw::DEFAULT);
         if parser.eat(Kw::ENCRYPTION) {
             parser.eat_kind(Kind::Equal);
-            if parser.text_literal()?.eq_ignore_ascii_case("y") {
+            let value = parser.text_literal()?;
+            if value.eq_ignore_ascii_case("y") {
                 return Err(Error::not_supported("ENCRYPTION", "encrypt the file system"));
+            }
+            if !value.eq_ignore_ascii_case("n") {
+                return Err(Error::new(
+                    errno::ER_XML_INVALID_VALUE,
+                    format!("Incorrect argument (should be Y or N) value: '{value}'"),
+                ));
             }
         } else if !charset_or_collation(parser, &mut options.charset, &mut options.collation)? {
             return parser.fail();
