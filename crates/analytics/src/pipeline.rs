@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use datafusion_common::Result;
 use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -29,7 +29,7 @@ use functions::EvalContext;
 use futures::StreamExt;
 use planner::plan::Rel;
 use tokio::runtime::Handle;
-use types::Error;
+use types::{Error, errno};
 
 use self::deal::Dealer;
 use crate::Source;
@@ -281,7 +281,7 @@ impl ExecutionPlan for PipelineExec {
                 }
             });
             metrics.done();
-            ran.map_err(carry)
+            ran.map_err(failure)
         });
         // Dropped with the stream.
         let ends = Ends(is_over);
@@ -295,6 +295,15 @@ impl ExecutionPlan for PipelineExec {
 
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())
+    }
+}
+
+/// A pipeline that gets no memory fails as DataFusion's operators do: the query is tried again with one partition, where
+/// one thread needs memory, and not each.
+fn failure(error: Error) -> DataFusionError {
+    match error.code {
+        errno::ER_MEMORY_EXCEEDED => DataFusionError::ResourcesExhausted(error.message.to_string()),
+        _ => carry(error),
     }
 }
 
@@ -319,5 +328,102 @@ struct Ends(Arc<AtomicBool>);
 impl Drop for Ends {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use functions::Expr;
+    use planner::plan::{self, Apply, ApplyKind, Join, JoinKind, Measure, OuterColumn};
+    use types::SqlType;
+
+    use super::*;
+
+    fn column(index: usize) -> Expr {
+        Expr::column(index, SqlType::BIGINT, true)
+    }
+
+    /// A subquery for each row of an input.
+    fn for_rows(input: Rel) -> Rel {
+        Rel::Apply(Apply {
+            kind: ApplyKind::Exists,
+            input: Box::new(input),
+            subquery: Box::new(Rel::OneRow),
+            outer: vec![OuterColumn { slot: 0, position: 0 }],
+        })
+    }
+
+    fn joined(left: Rel, rows: f64) -> Rel {
+        Rel::Join(Join {
+            kind: JoinKind::Inner,
+            left: Box::new(left),
+            right: Box::new(Rel::OneRow),
+            right_rows: 1,
+            rows,
+            keys: Vec::new(),
+            residual: None,
+        })
+    }
+
+    fn grouped(input: Rel) -> Rel {
+        Rel::Aggregate {
+            input: Box::new(input),
+            keys: vec![column(0)],
+            aggregates: Vec::new(),
+        }
+    }
+
+    fn shown(input: Rel) -> Rel {
+        Rel::Project {
+            input: Box::new(input),
+            exprs: vec![column(0)],
+        }
+    }
+
+    fn is_join(rel: &Rel) -> bool {
+        matches!(rel, Rel::Join(_))
+    }
+
+    #[test]
+    fn rows_are_dealt_where_there_are_enough_and_not_spread() {
+        for (input, partitions, dealt) in [
+            (joined(Rel::OneRow, 3.0), 2, None),
+            (joined(Rel::OneRow, 100.0), 2, Some(2)),
+            (joined(Rel::OneRow, 100.0), 1, None),
+            (joined(grouped(Rel::OneRow), 100.0), 2, None),
+        ] {
+            let top = for_rows(input);
+            let cut = cut(&top, partitions).unwrap();
+            assert!(is_join(cut.input));
+            assert_eq!(cut.dealt, dealt, "{top:?}");
+        }
+    }
+
+    #[test]
+    fn a_pipeline_is_as_long_as_it_can_be() {
+        let measured = |input| Rel::Measured {
+            input: Box::new(input),
+            measure: Measure::default(),
+        };
+        let lower = measured(shown(for_rows(joined(Rel::OneRow, 100.0))));
+        let top = shown(for_rows(lower));
+        let whole = cut(&top, 2).unwrap();
+        assert!(is_join(whole.input) && whole.dealt == Some(2));
+        // A projection alone is none, nor is what is above an operator that gathers rows.
+        assert!(cut(&shown(joined(Rel::OneRow, 100.0)), 2).is_none());
+        assert!(cut(&grouped(top), 2).is_none());
+    }
+
+    #[test]
+    fn a_subquery_that_runs_once_is_no_part_of_a_pipeline() {
+        let once = Rel::Apply(plan::Apply {
+            kind: ApplyKind::Scalar,
+            input: Box::new(joined(Rel::OneRow, 100.0)),
+            subquery: Box::new(Rel::OneRow),
+            outer: Vec::new(),
+        });
+        assert!(cut(&once, 2).is_none());
+        let top = for_rows(once);
+        assert!(matches!(cut(&top, 2).unwrap().input, Rel::Apply(_)));
     }
 }
