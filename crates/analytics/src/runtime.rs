@@ -30,12 +30,14 @@ const PIPELINES_MAX: usize = 1 << 15;
 pub fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::io::Result<Runtime>> = OnceLock::new();
     let made = RUNTIME.get_or_init(|| {
+        let wanted = scheduling::nice_value() + NICER;
         tokio::runtime::Builder::new_multi_thread()
             .worker_threads(partitions())
             .thread_name("analytics")
-            .on_thread_start(|| {
-                // If the system refuses, the threads compete like all others.
-                Turns::Nicer(NICER).ask();
+            .on_thread_start(move || {
+                // A thread of a pipeline is started by one of these or by a connection's thread, and has its value. If
+                // the system refuses, the threads compete like all others.
+                Turns::Nicer((wanted - scheduling::nice_value()).max(0)).ask();
             })
             .max_blocking_threads(PIPELINES_MAX)
             .enable_time()

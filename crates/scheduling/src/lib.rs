@@ -41,6 +41,14 @@ impl Turns {
     }
 }
 
+/// The nice value of the calling thread, which threads that it starts inherit; 0 where there is none for each thread.
+pub fn nice_value() -> i32 {
+    #[cfg(target_os = "linux")]
+    return linux::nice_value();
+    #[cfg(not(target_os = "linux"))]
+    return 0;
+}
+
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "three system calls without a safe wrapper")]
 mod linux {
@@ -72,6 +80,10 @@ mod linux {
         attributes.sched_runtime = u64::try_from(turn.as_nanos()).unwrap_or(u64::MAX);
         attributes.sched_nice = attributes.sched_nice.saturating_add(nicer).min(NICEST);
         set(&attributes);
+    }
+
+    pub fn nice_value() -> c_int {
+        attributes().map_or(0, |attributes| attributes.sched_nice)
     }
 
     /// Changes the policy of the calling thread from `from` to `to`. Whether it had that policy.
@@ -158,6 +170,7 @@ mod tests {
             assert_eq!(state(), (3, turn(300_000), nice));
             Turns::Nicer(2).ask();
             assert_eq!(state(), (0, usual, (nice + 2).min(19)));
+            assert_eq!(super::nice_value(), (nice + 2).min(19));
             background::begin();
             assert_eq!(state().0, 5);
         })
