@@ -44,9 +44,13 @@ impl Turns {
 /// The nice value of the calling thread, which threads that it starts inherit; 0 where there is none for each thread.
 pub fn nice_value() -> i32 {
     #[cfg(target_os = "linux")]
-    return linux::nice_value();
+    {
+        linux::nice_value()
+    }
     #[cfg(not(target_os = "linux"))]
-    return 0;
+    {
+        0
+    }
 }
 
 #[cfg(target_os = "linux")]
