@@ -8,7 +8,7 @@ use schema::definition::{Ddl, TableName};
 use schema::privilege::{PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{
     AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ServerShow,
-    SetClause, ShowFilter, SplitPoints, TransactionStatement, UserStatement, XaStatement,
+    SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement, UserStatement, XaStatement,
 };
 use types::Charset;
 
@@ -95,6 +95,8 @@ pub enum Command {
         preload: bool,
     },
     GetDiagnostics(Diagnostics<Expr>),
+    Signal(Signal<Expr>),
+    Resignal,
     Prepare {
         name: String,
         source: PrepareSource,

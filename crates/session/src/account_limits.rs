@@ -115,6 +115,19 @@ impl Guard {
         if self.must_change_password && !changes_password(compiled) {
             return Err(must_change_password());
         }
+        self.count(changes_data(compiled), now_us)
+    }
+
+    /// [`Guard::check`] of BEGIN, COMMIT and ROLLBACK.
+    ///
+    /// # Errors
+    /// 1820, 1226.
+    pub fn check_transaction_word(&self, now_us: i64) -> Result<()> {
+        self.check_password()?;
+        self.count(false, now_us)
+    }
+
+    fn count(&self, changes_data: bool, now_us: i64) -> Result<()> {
         let Some(usage) = &self.usage else {
             return Ok(());
         };
@@ -122,7 +135,7 @@ impl Guard {
         usage.begin_hour(now_us);
         let (queries, updates) = (self.limits.queries_per_hour, self.limits.updates_per_hour);
         count(&mut usage.queries, queries, &self.user, "max_questions")?;
-        match changes_data(compiled) {
+        match changes_data {
             true => count(&mut usage.updates, updates, &self.user, "max_updates"),
             false => Ok(()),
         }

@@ -1,7 +1,17 @@
 //! The diagnostics area: the warnings and errors of the last statement, for SHOW WARNINGS (manual 13.6.7.7).
 
 use functions::EvalContext;
+use syntax::ast::ConditionItem;
 use types::{Error, Warning, WarningLevel};
+
+/// What SIGNAL says about a condition beside its number and message.
+pub struct Signalled {
+    pub state: String,
+    /// Other items that it sets.
+    pub items: Vec<(ConditionItem, String)>,
+    /// Where the condition is in [`Diagnostics::warnings`].
+    pub place: usize,
+}
 
 /// See the module.
 #[derive(Default)]
@@ -11,6 +21,7 @@ pub struct Diagnostics {
     pub count: u64,
     /// The numbers of warnings and errors of the previous statement: `@@warning_count` and `@@error_count`.
     pub previous: (u64, u64),
+    pub signalled: Option<Box<Signalled>>,
     /// Receives warnings while the current statement is planned.
     pub planning: functions::Warnings,
 }
@@ -33,6 +44,21 @@ impl Diagnostics {
     pub fn clear(&mut self) {
         self.warnings.clear();
         self.count = 0;
+        self.signalled = None;
+    }
+
+    /// What SIGNAL said about a condition, if it made the one at this place.
+    pub fn signalled_at(&self, place: usize) -> Option<&Signalled> {
+        self.signalled.as_deref().filter(|signalled| signalled.place == place)
+    }
+
+    /// The SQLSTATE of an error that has been added.
+    pub fn state_of(&self, error: &Error) -> &str {
+        let last = self.warnings.len().checked_sub(1);
+        match last.and_then(|place| self.signalled_at(place)) {
+            Some(signalled) => &signalled.state,
+            None => error.sqlstate(),
+        }
     }
 
     /// Begins a statement: the last one becomes the previous one.

@@ -234,7 +234,10 @@ pub fn finish_statement(
     out: &mut dyn PacketSink,
 ) -> io::Result<Flow> {
     observe::end(session, kind, started, result.is_err());
-    if let Err(error) = &result {
+    // SIGNAL of a deadlock's number is no deadlock.
+    if let Err(error) = &result
+        && session.diagnostics.signalled.is_none()
+    {
         session.runner().end_of_failure(error);
     }
     match result {

@@ -108,7 +108,8 @@ pub fn send_ok(session: &mut Session, done: &Done, out: &mut dyn PacketSink) -> 
 pub fn send_error(session: &Session, error: &Error, out: &mut dyn PacketSink) -> io::Result<()> {
     let capabilities = session.client.info.capabilities;
     let results = session.settings.collation_results.map(Collation::charset);
-    out.send_with(&mut |packet| wire::err::encode(error, capabilities, results, packet))
+    let state = session.diagnostics.state_of(error);
+    out.send_with(&mut |packet| wire::err::encode_with_state(error, state, capabilities, results, packet))
 }
 
 /// Sends an error and adds it to the diagnostics area.

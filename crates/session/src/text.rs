@@ -34,12 +34,8 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
         session.begin_statement();
         observe::begin_word(session, text, statement.command());
         let command = Command::Transaction(statement);
-        let result = match session
-            .client
-            .guard
-            .as_ref()
-            .map_or(Ok(()), |guard| guard.check_password())
-        {
+        let guard = session.client.guard.as_ref();
+        let result = match guard.map_or(Ok(()), |guard| guard.check_transaction_word(cluster::now_us())) {
             Ok(()) => statement::run(session, &command, Format::Text, out)?,
             Err(error) => (Kind::Other, Err(error)),
         };

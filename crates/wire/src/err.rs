@@ -14,11 +14,22 @@ const MESSAGE_BYTES_MAX: usize = 512;
 ///
 /// <https://dev.mysql.com/doc/dev/mysql-server/8.0.43/page_protocol_basic_err_packet.html>
 pub fn encode(error: &Error, capabilities: u32, results: Option<Charset>, out: &mut Vec<u8>) {
+    encode_with_state(error, error.sqlstate(), capabilities, results, out);
+}
+
+/// [`encode`] of an error with another SQLSTATE than that of its number: SIGNAL sets one.
+pub fn encode_with_state(
+    error: &Error,
+    state: &str,
+    capabilities: u32,
+    results: Option<Charset>,
+    out: &mut Vec<u8>,
+) {
     out.put_u8(0xff);
     out.put_u16(error.code);
     if capabilities & capability::PROTOCOL_41 != 0 {
         out.put_u8(b'#');
-        out.put_bytes(error.sqlstate().as_bytes());
+        out.put_bytes(state.as_bytes());
     }
     let message = charset::error_message(&error.message, results);
     let mut end = message.len().min(MESSAGE_BYTES_MAX);

@@ -101,6 +101,8 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
             tables: tables_to_lock(binder, tables)?,
         }),
         Statement::GetDiagnostics(asked) => get_diagnostics(binder, asked),
+        Statement::Signal(signal) => bind_signal(binder, signal),
+        Statement::Resignal => Ok(Command::Resignal),
         Statement::Do(exprs) => evaluated(binder, exprs),
         Statement::Grant(grant) => grant::bind_grant(binder, grant),
         Statement::Revoke(revoke) => grant::bind_revoke(binder, revoke),
@@ -148,6 +150,14 @@ fn get_diagnostics(binder: &Binder<'_>, asked: &Diagnostics<ast::Expr>) -> Resul
             number: free(binder, number)?,
             items: items.clone(),
         },
+    }))
+}
+
+fn bind_signal(binder: &Binder<'_>, signal: &ast::Signal) -> Result<Command> {
+    let bound = |(item, name, value): &(_, _, ast::Expr)| Ok((*item, *name, free(binder, value)?));
+    Ok(Command::Signal(ast::Signal {
+        state: signal.state.clone(),
+        items: signal.items.iter().map(bound).collect::<Result<_>>()?,
     }))
 }
 

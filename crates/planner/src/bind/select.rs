@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use syntax::ast::{Hint, Hints, TableRef};
+use syntax::ast::{Hint, Hints, SelectItem, TableRef};
 use types::{Error, Result};
 
 use super::block::Block;
@@ -55,7 +55,12 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
     if let Some(rows) = block.values {
         return values::bind_values(binder, rows, &block, place);
     }
-    window::check_windows(binder, &block.windows)?;
+    let items = block.items.iter().filter_map(|item| match item {
+        SelectItem::Expr { expr, .. } => Some(expr),
+        SelectItem::All | SelectItem::AllOf(_) => None,
+    });
+    let unnamed = items.chain(block.order_by.iter().map(|item| &item.expr));
+    window::check_windows(binder, &block.windows, unnamed.map(window::unnamed_within).sum())?;
     let first_own = binder.next_column();
     let From { rel, scope, .. } = binder.from(
         &block.from,

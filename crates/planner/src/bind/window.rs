@@ -27,7 +27,7 @@ struct FramePlace<'a> {
     order_by: &'a [SortKey],
 }
 
-/// How many windows a query block may name. They may refine each other, so each is looked for among all others.
+/// How many windows a query block may have. Named ones may refine each other, so each is looked for among all others.
 const WINDOWS_MAX: usize = 127;
 const ER_TOO_MANY_WINDOWS: u16 = 4086;
 
@@ -160,15 +160,25 @@ fn refined<'s>(
     }))
 }
 
-/// Checks the block's named windows, used or not.
-pub(super) fn check_windows(binder: &Binder<'_>, windows: &[NamedWindow]) -> Result<()> {
-    if windows.len() > WINDOWS_MAX {
+/// How many OVER clauses of the expression have a specification of their own.
+pub(super) fn unnamed_within(expr: &ast::Expr) -> usize {
+    if let ast::Expr::Over { window, .. } = expr {
+        return usize::from(matches!(window, ast::Window::Spec(_)));
+    }
+    let mut count = 0;
+    expr.children(&mut |child| count += unnamed_within(child));
+    count
+}
+
+/// Checks the block's named windows, used or not, and how many it has with those that have no name.
+pub(super) fn check_windows(binder: &Binder<'_>, windows: &[NamedWindow], unnamed: usize) -> Result<()> {
+    if windows.len() + unnamed > WINDOWS_MAX {
         return Err(Error::new(
             ER_TOO_MANY_WINDOWS,
             format!(
                 "Too many windows in SELECT: {}. Maximum allowed is {WINDOWS_MAX}. Use named windows to share windows between \
                  window functions.",
-                windows.len()
+                windows.len() + unnamed
             ),
         ));
     }

@@ -179,6 +179,8 @@ fn refuse_unpreparable(command: &Command) -> Result<()> {
         | LockTables { .. }
         | UnlockTables
         | GetDiagnostics(_)
+        | Signal(_)
+        | Resignal
         | LoadData(_) => Err(Error::new(
             errno::ER_UNSUPPORTED_PS,
             "This command is not supported in the prepared statement protocol yet",

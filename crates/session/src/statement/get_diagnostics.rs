@@ -16,7 +16,7 @@ pub fn run(session: &mut Session, asked: &Diagnostics<Expr>) -> Result<bool> {
             .map(|(name, item)| (name.clone(), of_statement(session, *item)))
             .collect(),
         Diagnostics::OfCondition { number, items } => {
-            let Some(condition) = condition(session, number)? else {
+            let Some(place) = place(session, number)? else {
                 let message = "Invalid condition number";
                 session
                     .diagnostics
@@ -24,7 +24,7 @@ pub fn run(session: &mut Session, asked: &Diagnostics<Expr>) -> Result<bool> {
                 return Ok(false);
             };
             let of_item =
-                |(name, item): &(String, ConditionItem)| (name.clone(), of_condition(&condition, *item));
+                |(name, item): &(String, ConditionItem)| (name.clone(), of_condition(session, place, *item));
             items.iter().map(of_item).collect::<Vec<_>>()
         }
     };
@@ -35,7 +35,8 @@ pub fn run(session: &mut Session, asked: &Diagnostics<Expr>) -> Result<bool> {
     Ok(true)
 }
 
-fn condition(session: &mut Session, number: &Expr) -> Result<Option<Warning>> {
+/// Where the condition with a number is, if it is there.
+fn place(session: &mut Session, number: &Expr) -> Result<Option<usize>> {
     let eval = session.command_context(Strictness::Warn);
     let number = match functions::eval_value(number, &eval)? {
         Value::Int(number) => usize::try_from(number).ok(),
@@ -44,7 +45,7 @@ fn condition(session: &mut Session, number: &Expr) -> Result<Option<Warning>> {
         _ => None,
     };
     let place = number.and_then(|number| number.checked_sub(1));
-    Ok(place.and_then(|place| session.diagnostics.warnings.get(place).cloned()))
+    Ok(place.filter(|place| *place < session.diagnostics.warnings.len()))
 }
 
 fn of_statement(session: &Session, item: StatementItem) -> Value {
@@ -54,7 +55,22 @@ fn of_statement(session: &Session, item: StatementItem) -> Value {
     }
 }
 
-fn of_condition(condition: &Warning, item: ConditionItem) -> Value {
+fn of_condition(session: &Session, place: usize, item: ConditionItem) -> Value {
+    let Some(condition) = session.diagnostics.warnings.get(place) else {
+        return Value::Null;
+    };
+    match (item, session.diagnostics.signalled_at(place)) {
+        (ConditionItem::Number | ConditionItem::Message, _) | (_, None) => of_number(condition, item),
+        (ConditionItem::SqlState, Some(signalled)) => Value::from(signalled.state.as_str()),
+        (item, Some(signalled)) => {
+            let set = signalled.items.iter().find(|(set, _)| *set == item);
+            Value::from(set.map_or("", |(_, text)| text.as_str()))
+        }
+    }
+}
+
+/// What follows from the number and the message of a condition.
+fn of_number(condition: &Warning, item: ConditionItem) -> Value {
     let state = errno::sqlstate(condition.code);
     let origin = |is_of_standard| Value::from(if is_of_standard { "ISO 9075" } else { "MySQL" });
     match item {
@@ -63,7 +79,7 @@ fn of_condition(condition: &Warning, item: ConditionItem) -> Value {
         ConditionItem::SqlState => Value::from(state),
         ConditionItem::ClassOrigin => origin(is_of_standard(state)),
         ConditionItem::SubclassOrigin => origin(is_of_standard(state) || state.ends_with("000")),
-        ConditionItem::Unset => Value::from(""),
+        _ => Value::from(""),
     }
 }
 

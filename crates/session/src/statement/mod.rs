@@ -24,6 +24,7 @@ pub mod named;
 mod of_row;
 pub mod set;
 pub mod show;
+mod signal;
 mod split_table;
 mod table_is_there;
 mod temporary;
@@ -173,6 +174,8 @@ fn answer(session: &mut Session, command: &Command, kind: Kind, out: &mut dyn Pa
             let found = get_diagnostics::run(session, asked);
             Answer::Outcome(found.map(|found| Outcome::Aside { adds: !found }))
         }
+        Command::Signal(signal) => Answer::ok(signal::run(session, signal)),
+        Command::Resignal => Answer::ok(Err(signal::no_handler())),
         Command::OfRow(of_row) => Answer::Outcome(of_row::run(session, of_row).map(Outcome::Ok)),
         Command::CreateTableSelect(create) => {
             Answer::Outcome(create_select::run(session, create).map(Outcome::Ok))

@@ -47,7 +47,7 @@ pub use query::{
     NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
-    ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource, SetClause,
+    ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource, SetClause, Signal,
     SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement, Xid,
 };
 pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
@@ -185,6 +185,9 @@ pub enum Statement {
     },
     Do(Vec<Expr>),
     GetDiagnostics(Diagnostics<Expr>),
+    Signal(Signal),
+    /// Only a handler of a stored program could run it.
+    Resignal,
     /// Nothing to do: a comment alone, or a statement without any effect.
     Empty,
     /// A text that should be one of several statements and cannot be parsed.

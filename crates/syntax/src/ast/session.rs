@@ -105,15 +105,30 @@ pub enum StatementItem {
     RowCount,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// In the order in which SIGNAL sets them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionItem {
     ClassOrigin,
     SubclassOrigin,
-    SqlState,
+    ConstraintCatalog,
+    ConstraintSchema,
+    ConstraintName,
+    CatalogName,
+    SchemaName,
+    TableName,
+    ColumnName,
+    CursorName,
     Message,
     Number,
-    /// What only SIGNAL sets.
-    Unset,
+    SqlState,
+}
+
+/// `SIGNAL SQLSTATE 'state' SET item = value, ...`. `E` is an expression: as written, or bound.
+#[derive(Debug, Clone)]
+pub struct Signal<E = Expr> {
+    pub state: String,
+    /// Each item at most once, with its name, in the order of [`ConditionItem`].
+    pub items: Vec<(ConditionItem, &'static str, E)>,
 }
 
 /// `t [AS alias] READ | WRITE` of LOCK TABLES.

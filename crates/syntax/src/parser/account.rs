@@ -154,10 +154,6 @@ fn first_factor(parser: &mut Parser<'_>) -> Result<UserSpec> {
     } else {
         parser.expect(Kw::BY)?;
     }
-    if parser.eat(Kw::PASSWORD) {
-        spec.hash = Some(hash(parser)?);
-        return Ok(spec);
-    }
     match parser.eat_all(&[Kw::RANDOM, Kw::PASSWORD]) {
         true => spec.is_random = true,
         false => spec.password = Some(parser.text_literal()?),

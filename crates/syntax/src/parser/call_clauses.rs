@@ -139,8 +139,7 @@ pub fn date_arithmetic(parser: &mut Parser<'_>, function: &str, takes_days: bool
     calls::open(parser)?;
     let date = parser.expression()?;
     parser.expect_kind(Kind::Comma)?;
-    if interval::at_interval(parser) {
-        let (amount, unit) = interval::interval(parser)?;
+    if let Some((amount, unit)) = interval::interval_before_expression(parser)? {
         return calls::close(parser, call(function, vec![date, amount, unit]));
     }
     if !takes_days {

@@ -293,8 +293,14 @@ pub fn arithmetic(parser: &mut Parser<'_>, level: u8) -> Result<Expr> {
             break;
         }
         parser.advance();
-        if matches!(op, Some(BinaryOp::Plus | BinaryOp::Minus)) && interval::at_interval(parser) {
-            left = date_plus_interval(parser, op == Some(BinaryOp::Minus), left)?;
+        if matches!(op, Some(BinaryOp::Plus | BinaryOp::Minus))
+            && let Some((amount, unit)) = interval::interval_before_expression(parser)?
+        {
+            parser.grow()?;
+            left = Expr::Function {
+                name: if op == Some(BinaryOp::Minus) { "date_sub" } else { "date_add" }.into(),
+                args: vec![left, amount, unit],
+            };
             continue;
         }
         let right = parser.apart(|parser| parser.arithmetic(op_level))?;
@@ -331,16 +337,6 @@ fn arithmetic_operator(parser: &Parser<'_>) -> Option<(Option<BinaryOp>, u8)> {
         _ => return None,
     };
     Some((Some(op), level))
-}
-
-/// The rest of `date + INTERVAL 1 DAY`, from INTERVAL on.
-fn date_plus_interval(parser: &mut Parser<'_>, subtract: bool, date: Expr) -> Result<Expr> {
-    let (amount, unit) = interval::interval(parser)?;
-    parser.grow()?;
-    Ok(Expr::Function {
-        name: if subtract { "date_sub" } else { "date_add" }.into(),
-        args: vec![date, amount, unit],
-    })
 }
 
 #[cfg(test)]

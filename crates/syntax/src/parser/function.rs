@@ -3,6 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::calls::call;
+use super::interval::Interval;
 use super::{Parser, call_clauses, calls, cast, clauses, interval, names, text, window};
 use crate::ast::{ColumnName, Expr, TemporalKind};
 use crate::lexer::keywords::Keyword as Kw;
@@ -422,13 +423,10 @@ fn case(parser: &mut Parser<'_>) -> Result<Expr> {
 
 /// `INTERVAL n unit + date`, or the function `INTERVAL(n, a, b ...)`.
 fn interval_operand(parser: &mut Parser<'_>) -> Result<Expr> {
-    if interval::at_interval_function(parser) {
-        parser.advance();
-        return Ok(call("interval", arguments(parser)?));
-    }
-    parser.advance();
-    let amount = parser.expression()?;
-    let unit = interval::unit(parser)?;
+    let (amount, unit) = match interval::interval(parser)? {
+        Interval::Span(amount, unit) => (amount, unit),
+        Interval::Call(call) => return Ok(call),
+    };
     parser.expect_kind(Kind::Plus)?;
     let date = parser.nested(|parser| parser.arithmetic(4))?;
     parser.grow()?;

@@ -27,6 +27,11 @@ impl Parser<'_> {
         primary::primary(self)
     }
 
+    /// What is in parentheses, and whether it is a list.
+    pub fn in_parentheses(&mut self) -> Result<(Expr, bool)> {
+        primary::in_parentheses(self)
+    }
+
     /// A query expression, in parentheses or not.
     pub fn query(&mut self) -> Result<Query> {
         query::query(self)

@@ -3,6 +3,7 @@
 use types::Result;
 
 use super::Parser;
+use super::calls::call;
 use crate::ast::Expr;
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -39,38 +40,43 @@ const UNITS: &[(Kw, &str)] = &[
     (Kw::SQL_TSI_YEAR, "year"),
 ];
 
-/// Whether an interval begins here, and not the function INTERVAL.
-pub fn at_interval(parser: &Parser<'_>) -> bool {
-    parser.is(Kw::INTERVAL) && !at_interval_function(parser)
+/// What the word INTERVAL begins.
+pub enum Interval {
+    /// `INTERVAL amount unit`: the amount, and the unit as a string literal.
+    Span(Expr, Expr),
+    /// The function `INTERVAL(n, a, b ...)`.
+    Call(Expr),
 }
 
-/// Whether the function begins here: `INTERVAL (a, b ...`. It takes at least two arguments, and an amount
-/// cannot be a row.
-pub fn at_interval_function(parser: &Parser<'_>) -> bool {
-    if parser.peek().kind != Kind::LeftParen {
-        return false;
-    }
-    let mut ahead = parser.fork();
-    ahead.advance();
-    let mut depth = 0_u32;
-    loop {
-        match ahead.kind() {
-            Kind::LeftParen => depth += 1,
-            Kind::RightParen if depth <= 1 => return false,
-            Kind::RightParen => depth -= 1,
-            Kind::Comma if depth == 1 => return true,
-            Kind::End | Kind::Semicolon => return false,
-            _ => {}
-        }
-        ahead.advance();
-    }
-}
-
-/// `INTERVAL amount unit`: the amount, and the unit as a string literal.
-pub fn interval(parser: &mut Parser<'_>) -> Result<(Expr, Expr)> {
+/// Reads what INTERVAL begins. If a parenthesis follows, its contents are read before it is known what they
+/// are: the function takes at least two arguments, and an amount cannot be a row. To look ahead for the comma
+/// instead would read nested intervals again at each level.
+pub fn interval(parser: &mut Parser<'_>) -> Result<Interval> {
     parser.expect(Kw::INTERVAL)?;
+    if parser.kind() == Kind::LeftParen {
+        let (contents, is_list) = parser.in_parentheses()?;
+        match contents {
+            Expr::Row(args) if is_list => return Ok(Interval::Call(call("interval", args))),
+            first => parser.set_operand(first),
+        }
+    }
     let amount = parser.expression()?;
-    Ok((amount, unit(parser)?))
+    Ok(Interval::Span(amount, unit(parser)?))
+}
+
+/// The amount and the unit of an interval where an expression may stand instead. `None`: the expression that is
+/// read next is something else, which may begin with the function INTERVAL.
+pub fn interval_before_expression(parser: &mut Parser<'_>) -> Result<Option<(Expr, Expr)>> {
+    if !parser.is(Kw::INTERVAL) {
+        return Ok(None);
+    }
+    Ok(match interval(parser)? {
+        Interval::Span(amount, unit) => Some((amount, unit)),
+        Interval::Call(call) => {
+            parser.set_operand(call);
+            None
+        }
+    })
 }
 
 /// A unit of time, as a string literal in lower case.

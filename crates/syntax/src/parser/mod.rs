@@ -537,6 +537,11 @@ impl<'a> Parser<'a> {
         Ok(count)
     }
 
+    /// Makes what has been read the first operand of the expression that is read next.
+    fn set_operand(&mut self, operand: Expr) {
+        self.operand = Some((operand, self.height));
+    }
+
     /// The operand before the cursor with which the current expression begins, if it has been read already.
     fn operand_before(&mut self) -> Option<Expr> {
         let (operand, height) = self.operand.take()?;

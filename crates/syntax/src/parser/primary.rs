@@ -125,9 +125,13 @@ fn system_variable(parser: &mut Parser<'_>) -> Result<Expr> {
     Ok(Expr::SystemVariable { scope, name })
 }
 
-/// Counts adjacent opening parentheses, reads the contents of the innermost, and then closes one after the
-/// other.
 fn parenthesised(parser: &mut Parser<'_>) -> Result<Expr> {
+    Ok(in_parentheses(parser)?.0)
+}
+
+/// Counts adjacent opening parentheses, reads the contents of the innermost, and then closes one after the
+/// other. Returns also whether the outermost has a list in it.
+pub fn in_parentheses(parser: &mut Parser<'_>) -> Result<(Expr, bool)> {
     let open = parser.open_parentheses()?;
     let outside = std::mem::take(&mut parser.height);
     let mut inner = if clauses::at_query(parser) {
@@ -137,7 +141,8 @@ fn parenthesised(parser: &mut Parser<'_>) -> Result<Expr> {
     } else {
         parser.expression()?
     };
-    inner = closed(parser, inner)?;
+    let mut is_list;
+    (inner, is_list) = closed(parser, inner)?;
     for _ in 1..open {
         if parser.kind() != Kind::RightParen {
             inner = match inner {
@@ -147,15 +152,15 @@ fn parenthesised(parser: &mut Parser<'_>) -> Result<Expr> {
                     Expr::Subquery(Box::new(parser.query_behind(QueryBody::Nested(query))?))
                 }
                 inner => {
-                    parser.operand = Some((inner, parser.height));
+                    parser.set_operand(inner);
                     parser.expression()?
                 }
             };
         }
-        inner = closed(parser, inner)?;
+        (inner, is_list) = closed(parser, inner)?;
     }
     parser.height = outside.max(parser.height);
-    Ok(inner)
+    Ok((inner, is_list))
 }
 
 /// Whether a query in parentheses, which ends before the cursor, is an operand of another.
@@ -164,11 +169,11 @@ fn is_within_query(parser: &Parser<'_>) -> bool {
 }
 
 /// The contents of parentheses whose first expression has been read: this expression, or a row that begins
-/// with it.
-fn closed(parser: &mut Parser<'_>, first: Expr) -> Result<Expr> {
+/// with it, and whether it is a row.
+fn closed(parser: &mut Parser<'_>, first: Expr) -> Result<(Expr, bool)> {
     if parser.kind() != Kind::Comma {
         parser.expect_kind(Kind::RightParen)?;
-        return Ok(first);
+        return Ok((first, false));
     }
     let mut list = vec![first];
     while parser.eat_kind(Kind::Comma) {
@@ -176,7 +181,7 @@ fn closed(parser: &mut Parser<'_>, first: Expr) -> Result<Expr> {
     }
     parser.expect_kind(Kind::RightParen)?;
     parser.grow()?;
-    Ok(Expr::Row(list))
+    Ok((Expr::Row(list), true))
 }
 
 /// `{d '2024-01-01'}`, ODBC's way to write temporal literals; any other word is ignored.

@@ -83,6 +83,8 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         Some(Kw::LOAD) => file::load(parser),
         Some(Kw::CACHE) => key_cache::cache_index(parser),
         Some(Kw::GET) => diagnostics::get_diagnostics(parser),
+        Some(Kw::SIGNAL) => diagnostics::signal(parser),
+        Some(Kw::RESIGNAL) => diagnostics::resignal(parser),
         Some(Kw::EXPLAIN | Kw::DESCRIBE | Kw::DESC) => explain(parser),
         Some(Kw::CREATE) => create(parser),
         Some(Kw::ALTER) => alter(parser),

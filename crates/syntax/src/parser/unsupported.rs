@@ -23,8 +23,6 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::RESTART, "send SIGTERM to the server and start it again"),
     (Kw::CLONE, "use stemdb export and import"),
     (Kw::HELP, "see the manual"),
-    (Kw::SIGNAL, "there are no stored programs"),
-    (Kw::RESIGNAL, "there are no stored programs"),
 ];
 
 /// Objects of CREATE, ALTER and DROP: the keyword, the object's name in the error, and what to do instead.

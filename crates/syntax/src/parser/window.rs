@@ -170,8 +170,7 @@ fn frame_bound(parser: &mut Parser<'_>) -> Result<FrameBound> {
 }
 
 fn frame_offset(parser: &mut Parser<'_>) -> Result<FrameOffset> {
-    if interval::at_interval(parser) {
-        let (amount, unit) = interval::interval(parser)?;
+    if let Some((amount, unit)) = interval::interval_before_expression(parser)? {
         return Ok(FrameOffset {
             amount,
             unit: Some(unit),
