@@ -174,6 +174,7 @@ fn open_session(
     let capabilities = logged_in.client.capabilities;
     // The listener lets one connection beyond the limit come this far. Only an administrator may use it.
     if shared.connections.count() > max_connections && !logged_in.account.administrator {
+        shared.metrics.refused.inc();
         return Err((too_many_connections(), capabilities));
     }
     let session = catch_unwind(AssertUnwindSafe(|| {

@@ -182,6 +182,7 @@ fn serve(shared: &Arc<Shared>, socket: Arc<Socket>) {
     // One connection beyond the limit may log in: it may be an administrator's.
     if shared.connections.count() > shared.sessions.settings().max_connections {
         shared.metrics.aborted_logins.inc();
+        shared.metrics.refused.inc();
         refuse(shared, &socket, &too_many_connections());
         return;
     }

@@ -14,6 +14,11 @@ pub struct Metrics {
     pub connections: IntCounter,
     /// Connections whose login failed.
     pub aborted_logins: IntCounter,
+    /// Connections refused because there were `max_connections` already.
+    pub refused: IntCounter,
+    /// Connections that asked for TLS, and those that got it.
+    pub tls_accepts: IntCounter,
+    pub tls_finished: IntCounter,
     /// Connections that ended without COM_QUIT.
     pub aborted_clients: IntCounter,
     pub bytes_received: IntCounter,
@@ -45,7 +50,7 @@ impl Figures {
             let metrics = family.map(MetricFamily::get_metric).unwrap_or_default();
             metrics
                 .iter()
-                .map(|metric| metric.get_counter().get_value())
+                .map(|metric| metric.get_counter().get_value() + metric.get_gauge().get_value())
                 .sum::<f64>()
         };
         CONNECTIONS
@@ -64,13 +69,21 @@ impl Figures {
     }
 }
 
-/// Counters of connections: the name in SHOW STATUS, and the name here.
-const CONNECTIONS: [(&str, &str); 5] = [
+/// Figures of connections: the name in SHOW STATUS, and the name here.
+const CONNECTIONS: [(&str, &str); 10] = [
     ("Connections", "stemdb_connections_total"),
     ("Aborted_connects", "stemdb_aborted_logins_total"),
     ("Aborted_clients", "stemdb_aborted_clients_total"),
     ("Bytes_received", "stemdb_bytes_received_total"),
     ("Bytes_sent", "stemdb_bytes_sent_total"),
+    (
+        "Connection_errors_max_connections",
+        "stemdb_connections_refused_total",
+    ),
+    ("Ssl_accepts", "stemdb_tls_accepts_total"),
+    ("Ssl_finished_accepts", "stemdb_tls_accepts_finished_total"),
+    ("Threads_cached", "stemdb_connection_threads_idle"),
+    ("Threads_created", "stemdb_connection_threads_created"),
 ];
 
 /// Names of commands by their code, as in `SHOW STATUS`.
@@ -131,6 +144,12 @@ impl Metrics {
         Ok(Self {
             connections: counter("stemdb_connections_total", "Connections accepted")?,
             aborted_logins: counter("stemdb_aborted_logins_total", "Connections that did not log in")?,
+            refused: counter(
+                "stemdb_connections_refused_total",
+                "Connections refused because of max_connections",
+            )?,
+            tls_accepts: counter("stemdb_tls_accepts_total", "Connections that asked for TLS")?,
+            tls_finished: counter("stemdb_tls_accepts_finished_total", "TLS handshakes that succeeded")?,
             aborted_clients: counter(
                 "stemdb_aborted_clients_total",
                 "Connections that ended without goodbye",

@@ -294,6 +294,18 @@ fn register_figures(shared: &Arc<Shared>, registry: &Registry) -> prometheus::Re
     )?;
     Measured::register(
         registry,
+        "stemdb_connection_threads_idle",
+        "Threads that wait for a connection",
+        figure(|shared| shared.workers.waiting() as f64),
+    )?;
+    Measured::register(
+        registry,
+        "stemdb_connection_threads_created",
+        "Threads created for connections since the start",
+        figure(|shared| shared.workers.created() as f64),
+    )?;
+    Measured::register(
+        registry,
         "stemdb_uptime_seconds",
         "Seconds since the server started",
         figure(|shared| shared.started.elapsed().as_secs_f64()),

@@ -65,6 +65,16 @@ impl Workers {
         self.spawn(job)
     }
 
+    /// Threads that wait for a connection.
+    pub fn waiting(&self) -> usize {
+        self.idle.lock().len()
+    }
+
+    /// Threads that were created since the start.
+    pub fn created(&self) -> u64 {
+        *self.next_id.lock()
+    }
+
     fn spawn(self: &Arc<Self>, job: Job) -> io::Result<()> {
         let id = {
             let mut next = self.next_id.lock();

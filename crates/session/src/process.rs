@@ -1,7 +1,7 @@
 //! The connections and their activity: the list behind SHOW PROCESSLIST and KILL.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -207,6 +207,8 @@ pub struct ProcessList {
     next_id: AtomicU64,
     processes: RwLock<BTreeMap<u64, Arc<Process>>>,
     most: AtomicUsize,
+    /// When there were so many, in microseconds since 1970.
+    most_since_us: AtomicI64,
     /// The counters of sessions that have ended.
     ended: SessionCounters,
     /// The number of all connections so far, by user and host.
@@ -260,7 +262,9 @@ impl ProcessList {
             .or_default() += 1;
         let mut processes = self.processes.write();
         processes.insert(id, process.clone());
-        self.most.fetch_max(processes.len(), Ordering::Relaxed);
+        if self.most.fetch_max(processes.len(), Ordering::Relaxed) < processes.len() {
+            self.most_since_us.store(cluster::now_us(), Ordering::Relaxed);
+        }
         process
     }
 
@@ -325,6 +329,11 @@ impl ProcessList {
     /// The largest number of connections at the same time.
     pub fn most(&self) -> usize {
         self.most.load(Ordering::Relaxed)
+    }
+
+    /// When there were so many, in microseconds since 1970.
+    pub fn most_since_us(&self) -> i64 {
+        self.most_since_us.load(Ordering::Relaxed)
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
+use types::temporal::DateTime;
+
 use crate::counters::{NEVER, ROWS, SessionCounters, StatusCounter, rows_read};
 use crate::process::Process;
 use crate::shared::Shared;
+use crate::variables::lookup;
 use crate::view::SessionView;
 
 /// Names and values.
@@ -34,10 +37,50 @@ impl SessionView<'_> {
             ("Compression_algorithm", client.compression.unwrap_or("").into()),
         ];
         rows.extend(texts.map(|(name, value)| (name.to_owned(), value)));
+        // The definitions of all tables are in memory.
+        let opened = shown.of(StatusCounter::HandlerExternalLock) / 2;
+        rows.push(("Table_open_cache_hits".to_owned(), opened.to_string()));
+        rows.extend(self.of_files_for_tls());
+        let most_since = self.settings.time_zone.from_unix_us(shared.processes.most_since_us());
+        let most_since = DateTime {
+            microsecond: 0,
+            ..most_since
+        };
+        rows.push(("Max_used_connections_time".to_owned(), most_since.to_string()));
+        rows.extend(TEXTS.map(|(name, value)| (name.to_owned(), value.to_owned())));
         rows.sort();
         rows
     }
+
+    /// `Current_tls_...`: what new connections use, which are the values of the variables.
+    fn of_files_for_tls(&self) -> impl Iterator<Item = (String, String)> {
+        const NAMES: [(&str, &str); 9] = [
+            ("ca", "ssl_ca"),
+            ("capath", "ssl_capath"),
+            ("cert", "ssl_cert"),
+            ("cipher", "ssl_cipher"),
+            ("ciphersuites", "tls_ciphersuites"),
+            ("crl", "ssl_crl"),
+            ("crlpath", "ssl_crlpath"),
+            ("key", "ssl_key"),
+            ("version", "tls_version"),
+        ];
+        let variables = &self.shared.variables;
+        NAMES.into_iter().map(|(name, variable)| {
+            let value = lookup(variable).and_then(|definition| variables.get(definition));
+            let value = value.map(|value| value.to_string()).unwrap_or_default();
+            (format!("Current_tls_{name}"), value)
+        })
+    }
 }
+
+/// MySQL's texts about what it is built with.
+const TEXTS: [(&str, &str); 4] = [
+    ("Innodb_redo_log_enabled", "ON"),
+    ("Resource_group_supported", "OFF"),
+    ("Telemetry_traces_supported", "OFF"),
+    ("Tls_library_version", "rustls"),
+];
 
 /// The server's own counters, the same for every session.
 fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
@@ -45,6 +88,9 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let connections = layer.map(|layer| layer.counters());
     let rows = ROWS.map(|(name, counter)| (name, sums.of(counter)));
     let locks = shared.engine.store.lock_stats();
+    let schema = shared.engine.cluster.schema();
+    let stored = schema.databases.values().filter(|database| !database.is_system());
+    let tables = stored.map(|database| database.tables.len() as u64).sum();
     let now = [
         ("Innodb_rows_read", rows_read(sums)),
         ("Innodb_row_lock_current_waits", locks.waiting),
@@ -56,6 +102,12 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
         ("Innodb_row_lock_time_max", locks.longest_ms),
         ("Innodb_row_lock_waits", locks.waits),
         ("Max_used_connections", shared.processes.most() as u64),
+        ("Open_table_definitions", tables),
+        ("Open_tables", tables),
+        (
+            "Performance_schema_digest_lost",
+            shared.events.digests.counted_together(),
+        ),
         (
             "Prepared_stmt_count",
             shared.prepared_count.load(Ordering::Relaxed),
@@ -89,6 +141,11 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
             .find(|(n, _)| *n == name)
             .map_or(0, |(_, value)| *value as u64)
     };
+    rows.extend(of_log(
+        figure("commits_total"),
+        figure("commit_groups_total"),
+        figure("log_syncs_total"),
+    ));
     rows.extend(of_buffer_pool(
         figure("block_cache_capacity_bytes"),
         figure("block_cache_usage_bytes"),
@@ -124,6 +181,18 @@ fn of_buffer_pool(capacity: u64, used: u64, dirty: u64) -> impl Iterator<Item = 
     let page_size = ("Innodb_page_size".to_owned(), PAGE.to_string());
     let named = |(name, value): (&str, u64)| (format!("Innodb_buffer_pool_{name}"), value.to_string());
     values.into_iter().map(named).chain([page_size])
+}
+
+/// The status of InnoDB's log, which tools read: commits, the groups in which they are written, and syncs.
+fn of_log(commits: u64, groups: u64, syncs: u64) -> impl Iterator<Item = (String, String)> {
+    let values = [
+        ("Innodb_log_write_requests", commits),
+        ("Innodb_log_writes", groups),
+        ("Innodb_os_log_fsyncs", syncs),
+    ];
+    values
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_string()))
 }
 
 /// Commands about prepared statements that are not `Questions`.

@@ -184,12 +184,14 @@ impl Login<'_> {
                 capability::PROTOCOL_41,
             ));
         };
+        self.shared.metrics.tls_accepts.inc();
         let early = self.channel.input.take_pending();
         self.channel
             .transport
             .start_tls(tls.clone(), early)
             .map_err(|_| Refusal::gone(0))?;
         self.receive(capability::PROTOCOL_41)?;
+        self.shared.metrics.tls_finished.inc();
         match decode_response(self.channel.input.payload()) {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(_)) => Err(Refusal::error(

@@ -228,6 +228,12 @@ impl Digests {
             .filter(|(_, counts)| counts.count > 0)
     }
 
+    /// How many statements were counted together, because there was no room for their digests.
+    pub fn counted_together(&self) -> u64 {
+        let others = self.entries.get(OTHERS as usize).and_then(OnceLock::get);
+        others.map_or(0, |others| others.counts().count)
+    }
+
     /// TRUNCATE TABLE of the summary. The positions of digests that are not seen afterwards can be reused if
     /// there is no room.
     pub fn reset(&self) {

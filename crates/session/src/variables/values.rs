@@ -237,6 +237,7 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
             zone => Some(zone.name().into()),
         },
         "optimizer_switch" => Some(optimizer_switch::default_text().into()),
+        _ if definition.kind == Kind::TextOrNull && definition.default.is_empty() => None,
         _ => Some(definition.default.into()),
     }
 }
@@ -247,6 +248,7 @@ pub fn typed(definition: &Definition, text: Option<&str>) -> Value {
     match definition.kind {
         Kind::Bool => Value::Int(i64::from(text == "ON")),
         Kind::Int(..) => text.parse().map_or(Value::Null, Value::UInt),
+        Kind::SizeOrAuto => text.parse().map_or(Value::Null, Value::Int),
         Kind::Double => text.parse().map_or(Value::Null, Value::Double),
         _ => Value::String(text.to_owned()),
     }
@@ -326,7 +328,10 @@ fn normalize(
             Value::Decimal(d) => Ok((Some(d.to_string()), None)),
             _ => Err(wrong_type(name)),
         },
-        Kind::Text => Ok((Some(string(name, &value)?), None)),
+        Kind::TextOrNull if value.is_null() => Ok((None, None)),
+        Kind::Text | Kind::TextOrNull => Ok((Some(string(name, &value)?), None)),
+        // None of them can be set.
+        Kind::SizeOrAuto => Err(wrong_type(name)),
         Kind::Set(choices) => Ok((Some(some_of(name, &value, choices)?), None)),
         Kind::Enum(choices) => Ok((Some(choice(name, &value, choices)?.to_owned()), None)),
         Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
