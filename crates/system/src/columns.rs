@@ -2,8 +2,10 @@
 
 use functions::TimeZone;
 use schema::default_value::implicit;
-use schema::model::{Column, Default, Handle, Table};
+use schema::model::{Column, Default, Handle, IndexPart, Table};
 use schema::show_create::{default_text, hex_bytes};
+
+use crate::keys::all_indexes;
 
 /// The default as SHOW COLUMNS and COLUMN_DEFAULT show it: without quotes.
 pub fn default(column: &Column, zone: &TimeZone) -> Option<String> {
@@ -77,24 +79,28 @@ pub fn extra(column: &Column) -> String {
 
 /// COLUMN_KEY: `PRI`, `UNI`, `MUL` or nothing. Source: manual 26.3.8 "The INFORMATION_SCHEMA COLUMNS Table".
 pub fn column_key(table: &Table, column: usize) -> &'static str {
+    let of_system = match table.is_virtual() {
+        true => all_indexes(table),
+        false => Vec::new(),
+    };
+    let indexes = || table.public_indexes().chain(&of_system);
     let in_primary = match table.handle {
         // Without a primary key, a unique key that cannot be NULL is shown as one.
-        Handle::Hidden => table
-            .public_indexes()
-            .find(|i| {
-                let whole = |p: &schema::model::IndexPart| {
-                    p.prefix.is_none() && table.columns.get(p.column).is_some_and(|c| !c.nullable)
-                };
-                i.unique && i.parts.iter().all(whole)
-            })
-            .is_some_and(|i| i.parts.iter().any(|p| p.column == column)),
+        Handle::Hidden => {
+            let is_whole = |part: &IndexPart| {
+                part.prefix.is_none() && table.columns.get(part.column).is_some_and(|c| !c.nullable)
+            };
+            let primary = indexes().find(|index| index.primary);
+            primary
+                .or_else(|| indexes().find(|index| index.unique && index.parts.iter().all(is_whole)))
+                .is_some_and(|index| index.parts.iter().any(|part| part.column == column))
+        }
         _ => table.primary_parts().iter().any(|p| p.column == column),
     };
     if in_primary {
         return "PRI";
     }
-    let mut leading = table
-        .public_indexes()
+    let mut leading = indexes()
         .filter(|i| i.parts.first().is_some_and(|p| p.column == column))
         .peekable();
     if leading.peek().is_none() {

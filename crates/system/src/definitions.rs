@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use schema::model::{Column, Database, Default, SystemTraits, Table};
 use schema::view::{Definer, View, ViewAlgorithm, ViewSecurity};
-use types::{Charset, Collation, Error, Result, SqlType, TypeKind};
+use types::{Charset, Collation, Error, Members, Result, SqlType, TypeKind};
 
 use crate::table::traits_of_most;
 use crate::tables::TABLES;
@@ -108,21 +108,35 @@ fn view(query: &str) -> View {
     }
 }
 
-/// `NAME type collation NULL|NOT [default]`.
+/// `NAME type collation NULL|NOT [default] [on_update_now] [auto_increment]`.
 fn column(line: &str, offset: usize) -> Option<Column> {
-    let mut words = line.split(' ');
-    let (name, ty, collation) = (words.next()?, words.next()?, words.next()?);
-    let nullable = words.next()? == "NULL";
-    let default = match words.next() {
-        None => Default::None,
-        Some("\"\"") => Default::Literal(String::new()),
-        Some(text) => Default::Literal(text.to_owned()),
-    };
-    Some(Column {
+    let (name, rest) = line.split_once(' ')?;
+    // Members may contain blanks.
+    let is_list = rest.starts_with("enum(") || rest.starts_with("set(");
+    let end = rest.find(if is_list { ") " } else { " " })? + usize::from(is_list);
+    let (ty, rest) = rest.split_at_checked(end)?;
+    let mut words = rest.trim_start().split(' ');
+    let (collation, nullable) = (words.next()?, words.next()? == "NULL");
+    let mut column = Column {
         id: offset as i64 + 1,
-        default,
         ..Column::plain(name, sql_type(ty, collation)?, nullable)
-    })
+    };
+    for word in words {
+        match word {
+            "now" => column.default = Default::Now,
+            "on_update_now" => column.on_update_now = true,
+            "auto_increment" => column.auto_increment = true,
+            "\"\"" => column.default = Default::Literal(String::new()),
+            text => column.default = Default::Literal(text.to_owned()),
+        }
+    }
+    Some(column)
+}
+
+/// The members of `'a','b'`.
+fn members(list: &str) -> Members {
+    let text = |member: &str| member.trim_matches('\'').to_owned();
+    Members::new(list.split(',').map(text).collect())
 }
 
 fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
@@ -145,6 +159,11 @@ fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
         "mb4bin" => Collation::Utf8mb4Bin,
         _ => Collation::Binary,
     };
+    match name {
+        "enum" => return Some(SqlType::of_enum(members(arguments), collation)),
+        "set" => return Some(SqlType::of_set(members(arguments), collation)),
+        _ => {}
+    }
     let integer = |kind, length| SqlType {
         kind,
         length,
@@ -160,11 +179,19 @@ fn sql_type(text: &str, collation: &str) -> Option<SqlType> {
         "smallint" => integer(TypeKind::SmallInt, if unsigned { 5 } else { 6 }),
         "int" => integer(TypeKind::Int, if unsigned { 10 } else { 11 }),
         "bigint" => integer(TypeKind::BigInt, 20),
-        "decimal" => SqlType::decimal(first, second as u8),
+        "decimal" => SqlType {
+            unsigned,
+            ..SqlType::decimal(first, second as u8)
+        },
         "datetime" => SqlType::datetime(first as u8),
         "timestamp" => SqlType::timestamp(first as u8),
         "time" => SqlType::time(first as u8),
         "float" => SqlType::FLOAT,
+        "double" if first > 0 => SqlType {
+            length: first,
+            decimals: second as u8,
+            ..SqlType::DOUBLE
+        },
         "double" => SqlType::DOUBLE,
         "varchar" | "varbinary" => string(TypeKind::VarChar, first),
         "char" | "binary" => string(TypeKind::Char, first),
@@ -201,5 +228,6 @@ mod tests {
         assert_eq!(type_of("TABLE_ROWS"), "bigint unsigned");
         assert_eq!(type_of("CREATE_TIME"), "timestamp");
         assert_eq!(type_of("TABLE_COMMENT"), "text");
+        assert_eq!(type_of("TABLE_TYPE"), "enum('BASE TABLE','VIEW','SYSTEM VIEW')");
     }
 }

@@ -1,15 +1,78 @@
 //! Indexes as MySQL shows them: for information_schema, SHOW INDEX and SHOW COLUMNS.
 
-use schema::model::{Index, IndexPart, Table};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use schema::model::{Index, IndexPart, SchemaState, Table};
 use types::Result;
 
 use crate::table::{Context, Row};
 
+/// The keys that MySQL has on its system tables.
+const OF_SYSTEM_TABLES: &str = include_str!("system_keys.txt");
+
 /// All indexes that statements use: the primary key first, also if it has no entries because rows are stored
-/// by it.
+/// by it. Of a system table, those that MySQL has.
 pub fn all_indexes(table: &Table) -> Vec<Index> {
+    if table.is_virtual() {
+        return of_system_table(table);
+    }
     let handle = table.integer_key().into_iter();
     handle.chain(table.public_indexes().cloned()).collect()
+}
+
+/// MySQL's word for how a table's indexes are stored.
+pub fn index_type(table: &Table) -> &'static str {
+    match table.database.as_str() {
+        "performance_schema" => "HASH",
+        _ => "BTREE",
+    }
+}
+
+fn of_system_table(table: &Table) -> Vec<Index> {
+    type Lines = HashMap<&'static str, Vec<&'static str>>;
+    static LINES: LazyLock<Lines> = LazyLock::new(|| {
+        let mut lines = Lines::new();
+        let keys = OF_SYSTEM_TABLES.lines().filter(|line| !line.starts_with('#'));
+        for (name, key) in keys.filter_map(|line| line.split_once(' ')) {
+            lines.entry(name).or_default().push(key);
+        }
+        lines
+    });
+    let name = format!("{}.{}", table.database, table.name);
+    let keys = LINES.get(name.as_str()).into_iter().flatten();
+    (1..)
+        .zip(keys)
+        .filter_map(|(id, key)| system_key(table, id, key))
+        .collect()
+}
+
+/// `name unique|- column[:desc],...`
+fn system_key(table: &Table, id: i64, key: &str) -> Option<Index> {
+    let mut words = key.split(' ');
+    let (name, unique, columns) = (words.next()?, words.next()? == "unique", words.next()?);
+    let part = |column: &str| {
+        let (column, descending) = match column.strip_suffix(":desc") {
+            Some(column) => (column, true),
+            None => (column, false),
+        };
+        Some(IndexPart {
+            descending,
+            ..IndexPart::whole(table.column_offset(column)?)
+        })
+    };
+    Some(Index {
+        id,
+        name: name.to_owned(),
+        parts: columns.split(',').map(part).collect::<Option<_>>()?,
+        unique,
+        primary: name == "PRIMARY",
+        comment: String::new(),
+        state: SchemaState::Public,
+        invisible: false,
+        generated: false,
+        using_btree: false,
+    })
 }
 
 /// Calls `make` for each part of each index of the tables that satisfy the conditions on columns `database`
@@ -28,4 +91,18 @@ pub(crate) fn each_part(
         }
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_of_columns_that_are_there() {
+        let databases = crate::databases().unwrap();
+        let tables = databases.iter().flat_map(|database| database.tables.values());
+        let found: usize = tables.map(|table| all_indexes(table).len()).sum();
+        let written = OF_SYSTEM_TABLES.lines().filter(|line| !line.starts_with('#'));
+        assert_eq!(found, written.count());
+    }
 }

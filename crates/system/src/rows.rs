@@ -7,7 +7,7 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use functions::{EvalContext, Expr};
 use schema::model::Table;
 use types::array::ColumnBuilder;
-use types::{Error, Result};
+use types::{Error, Result, SqlType, TypeKind, Value};
 
 use crate::condition::Conditions;
 use crate::table::{Context, Row, Sources};
@@ -16,7 +16,7 @@ use crate::tables;
 /// Rows of one batch.
 const BATCH_ROWS: usize = 1024;
 
-/// The rows of a system table: a value for each of its columns. What is expensive to compute may be NULL in
+/// The rows of a system table: a value for each of its columns, members of ENUM and SET as texts. What is expensive to compute may be NULL in
 /// columns whose offsets are not in `wanted`. `conditions`: each reads one column and can be evaluated
 /// without an error or a warning; rows that do not satisfy them may be left out.
 ///
@@ -58,6 +58,19 @@ pub fn batches(
         .collect()
 }
 
+/// The number of a value that a table gives as the text of a member, or of several.
+fn member_number(ty: &SqlType, value: &Value) -> Option<Value> {
+    let Value::String(text) = value else { return None };
+    match ty.kind {
+        TypeKind::Enum(members) => {
+            let position = members.find(text, ty.collation);
+            Some(Value::UInt(position.map_or(0, |position| position as u64 + 1)))
+        }
+        TypeKind::Set(members) => Some(Value::UInt(members.find_set(text, ty.collation).0)),
+        _ => None,
+    }
+}
+
 fn batch(table: &Table, rows: &[Row]) -> Result<RecordBatch> {
     let mut builders: Vec<ColumnBuilder> = table
         .columns
@@ -73,8 +86,11 @@ fn batch(table: &Table, rows: &[Row]) -> Result<RecordBatch> {
                 row.len()
             )));
         }
-        for (builder, value) in builders.iter_mut().zip(row) {
-            builder.append(value)?;
+        for ((builder, column), value) in builders.iter_mut().zip(&table.columns).zip(row) {
+            match member_number(&column.ty, value) {
+                Some(number) => builder.append(&number)?,
+                None => builder.append(value)?,
+            }
         }
     }
     let fields: Vec<Field> = table

@@ -227,6 +227,9 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
             if table.is_temporary() {
                 return Value::Int(rows);
             }
+            if table.is_virtual() {
+                return Value::Null;
+            }
             let known = statistics.cardinality(&table, &index, parts, &session.process.interrupt);
             Value::Int(known.unwrap_or(guess))
         };
@@ -276,7 +279,7 @@ fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
             Value::Null,
             text(if column.nullable { "YES" } else { "" }),
-            text("BTREE"),
+            text(keys::index_type(table)),
             text(""),
             text(&index.comment),
             text(if index.invisible { "NO" } else { "YES" }),

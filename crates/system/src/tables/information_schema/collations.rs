@@ -21,7 +21,7 @@ ID bigint_unsigned - NOT 0
 IS_DEFAULT varchar(3) ci NOT ""
 IS_COMPILED varchar(3) ci NOT ""
 SORTLEN int_unsigned - NOT
-PAD_ATTRIBUTE varchar(9) bin NOT
+PAD_ATTRIBUTE enum('PAD SPACE','NO PAD') bin NOT
 "#
     }
 

@@ -33,7 +33,7 @@ DATETIME_PRECISION int_unsigned - NULL
 CHARACTER_SET_NAME varchar(64) ci NULL
 COLLATION_NAME varchar(64) ci NULL
 COLUMN_TYPE mediumtext bin NOT
-COLUMN_KEY varchar(3) bin NOT
+COLUMN_KEY enum('','PRI','UNI','MUL') bin NOT
 EXTRA varchar(256) ci NULL
 PRIVILEGES varchar(154) ci NULL
 COLUMN_COMMENT text bin NOT

@@ -23,7 +23,7 @@ GRANTEE_HOST char(255) ascii NOT ""
 TABLE_CATALOG varchar(3) ci NOT ""
 TABLE_SCHEMA char(64) bin NOT ""
 TABLE_NAME char(64) bin NOT ""
-PRIVILEGE_TYPE varchar(98) ci NOT ""
+PRIVILEGE_TYPE set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger') ci NOT ""
 IS_GRANTABLE varchar(3) ci NOT ""
 "#
     }

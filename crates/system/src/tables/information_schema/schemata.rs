@@ -20,7 +20,7 @@ SCHEMA_NAME varchar(64) bin NOT
 DEFAULT_CHARACTER_SET_NAME varchar(64) ci NOT
 DEFAULT_COLLATION_NAME varchar(64) ci NOT
 SQL_PATH binary(0) - NULL
-DEFAULT_ENCRYPTION varchar(3) bin NOT
+DEFAULT_ENCRYPTION enum('NO','YES') bin NOT
 "#
     }
 

@@ -2,7 +2,7 @@
 
 use types::{Result, Value};
 
-use crate::keys::each_part;
+use crate::keys::{each_part, index_type};
 use crate::table::{Context, Row, SystemTable};
 use crate::values::{CATALOG, number, optional, signed, text};
 
@@ -39,7 +39,7 @@ EXPRESSION longtext bin NULL
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         each_part(ctx, (1, 2), |table, index, part, sequence| {
             let column = table.columns.get(part.column)?;
-            let cardinality = if ctx.wants(9..10) {
+            let cardinality = if ctx.wants(9..10) && !table.is_virtual() {
                 let statistics = ctx.sources.statistics;
                 let known =
                     statistics.cardinality(table, index, sequence as usize, ctx.sources.server.interrupt());
@@ -61,7 +61,7 @@ EXPRESSION longtext bin NULL
                 part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
                 Value::Null,
                 text(if column.nullable { "YES" } else { "" }),
-                text("BTREE"),
+                text(index_type(table)),
                 text(""),
                 text(&index.comment),
                 text(if index.invisible { "NO" } else { "YES" }),

@@ -19,10 +19,10 @@ impl SystemTable for Tables {
 TABLE_CATALOG varchar(64) bin NOT
 TABLE_SCHEMA varchar(64) bin NOT
 TABLE_NAME varchar(64) bin NOT
-TABLE_TYPE varchar(11) bin NOT
+TABLE_TYPE enum('BASE TABLE','VIEW','SYSTEM VIEW') bin NOT
 ENGINE varchar(64) ci NULL
 VERSION int - NULL
-ROW_FORMAT varchar(10) bin NULL
+ROW_FORMAT enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged') bin NULL
 TABLE_ROWS bigint_unsigned - NULL
 AVG_ROW_LENGTH bigint_unsigned - NULL
 DATA_LENGTH bigint_unsigned - NULL

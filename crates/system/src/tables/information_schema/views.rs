@@ -21,8 +21,8 @@ TABLE_CATALOG varchar(64) bin NOT
 TABLE_SCHEMA varchar(64) bin NOT
 TABLE_NAME varchar(64) bin NOT
 VIEW_DEFINITION longtext bin NULL
-CHECK_OPTION varchar(8) bin NULL
-IS_UPDATABLE varchar(3) bin NULL
+CHECK_OPTION enum('NONE','LOCAL','CASCADED') bin NULL
+IS_UPDATABLE enum('NO','YES') bin NULL
 DEFINER varchar(288) bin NULL
 SECURITY_TYPE varchar(7) bin NULL
 CHARACTER_SET_CLIENT varchar(64) ci NOT

@@ -20,8 +20,8 @@ Db char(64) bin NOT ""
 User char(32) bin NOT ""
 Table_name char(64) bin NOT ""
 Column_name char(64) ci NOT ""
-Timestamp timestamp - NOT
-Column_priv varchar(31) ci NOT ""
+Timestamp timestamp - NOT now on_update_now
+Column_priv set('Select','Insert','Update','References') ci NOT ""
 "#
     }
 

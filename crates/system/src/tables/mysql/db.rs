@@ -18,25 +18,25 @@ impl SystemTable for Db {
 Host char(255) ascii NOT ""
 Db char(64) bin NOT ""
 User char(32) bin NOT ""
-Select_priv varchar(1) ci NOT N
-Insert_priv varchar(1) ci NOT N
-Update_priv varchar(1) ci NOT N
-Delete_priv varchar(1) ci NOT N
-Create_priv varchar(1) ci NOT N
-Drop_priv varchar(1) ci NOT N
-Grant_priv varchar(1) ci NOT N
-References_priv varchar(1) ci NOT N
-Index_priv varchar(1) ci NOT N
-Alter_priv varchar(1) ci NOT N
-Create_tmp_table_priv varchar(1) ci NOT N
-Lock_tables_priv varchar(1) ci NOT N
-Create_view_priv varchar(1) ci NOT N
-Show_view_priv varchar(1) ci NOT N
-Create_routine_priv varchar(1) ci NOT N
-Alter_routine_priv varchar(1) ci NOT N
-Execute_priv varchar(1) ci NOT N
-Event_priv varchar(1) ci NOT N
-Trigger_priv varchar(1) ci NOT N
+Select_priv enum('N','Y') ci NOT N
+Insert_priv enum('N','Y') ci NOT N
+Update_priv enum('N','Y') ci NOT N
+Delete_priv enum('N','Y') ci NOT N
+Create_priv enum('N','Y') ci NOT N
+Drop_priv enum('N','Y') ci NOT N
+Grant_priv enum('N','Y') ci NOT N
+References_priv enum('N','Y') ci NOT N
+Index_priv enum('N','Y') ci NOT N
+Alter_priv enum('N','Y') ci NOT N
+Create_tmp_table_priv enum('N','Y') ci NOT N
+Lock_tables_priv enum('N','Y') ci NOT N
+Create_view_priv enum('N','Y') ci NOT N
+Show_view_priv enum('N','Y') ci NOT N
+Create_routine_priv enum('N','Y') ci NOT N
+Alter_routine_priv enum('N','Y') ci NOT N
+Execute_priv enum('N','Y') ci NOT N
+Event_priv enum('N','Y') ci NOT N
+Trigger_priv enum('N','Y') ci NOT N
 "#
     }
 

@@ -17,7 +17,7 @@ impl SystemTable for GlobalGrants {
 USER char(32) bin NOT ""
 HOST char(255) ascii NOT ""
 PRIV char(32) ci NOT ""
-WITH_GRANT_OPTION varchar(1) ci NOT N
+WITH_GRANT_OPTION enum('N','Y') ci NOT N
 "#
     }
 

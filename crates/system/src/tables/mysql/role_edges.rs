@@ -18,7 +18,7 @@ FROM_HOST char(255) ascii NOT ""
 FROM_USER char(32) bin NOT ""
 TO_HOST char(255) ascii NOT ""
 TO_USER char(32) bin NOT ""
-WITH_ADMIN_OPTION varchar(1) ci NOT N
+WITH_ADMIN_OPTION enum('N','Y') ci NOT N
 "#
     }
 

@@ -20,9 +20,9 @@ Db char(64) bin NOT ""
 User char(32) bin NOT ""
 Table_name char(64) bin NOT ""
 Grantor varchar(288) bin NOT ""
-Timestamp timestamp - NOT
-Table_priv varchar(98) ci NOT ""
-Column_priv varchar(31) ci NOT ""
+Timestamp timestamp - NOT now on_update_now
+Table_priv set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger') ci NOT ""
+Column_priv set('Select','Insert','Update','References') ci NOT ""
 "#
     }
 

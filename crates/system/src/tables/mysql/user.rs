@@ -18,36 +18,36 @@ impl SystemTable for User {
         r#"
 Host char(255) ascii NOT ""
 User char(32) bin NOT ""
-Select_priv varchar(1) ci NOT N
-Insert_priv varchar(1) ci NOT N
-Update_priv varchar(1) ci NOT N
-Delete_priv varchar(1) ci NOT N
-Create_priv varchar(1) ci NOT N
-Drop_priv varchar(1) ci NOT N
-Reload_priv varchar(1) ci NOT N
-Shutdown_priv varchar(1) ci NOT N
-Process_priv varchar(1) ci NOT N
-File_priv varchar(1) ci NOT N
-Grant_priv varchar(1) ci NOT N
-References_priv varchar(1) ci NOT N
-Index_priv varchar(1) ci NOT N
-Alter_priv varchar(1) ci NOT N
-Show_db_priv varchar(1) ci NOT N
-Super_priv varchar(1) ci NOT N
-Create_tmp_table_priv varchar(1) ci NOT N
-Lock_tables_priv varchar(1) ci NOT N
-Execute_priv varchar(1) ci NOT N
-Repl_slave_priv varchar(1) ci NOT N
-Repl_client_priv varchar(1) ci NOT N
-Create_view_priv varchar(1) ci NOT N
-Show_view_priv varchar(1) ci NOT N
-Create_routine_priv varchar(1) ci NOT N
-Alter_routine_priv varchar(1) ci NOT N
-Create_user_priv varchar(1) ci NOT N
-Event_priv varchar(1) ci NOT N
-Trigger_priv varchar(1) ci NOT N
-Create_tablespace_priv varchar(1) ci NOT N
-ssl_type varchar(9) ci NOT ""
+Select_priv enum('N','Y') ci NOT N
+Insert_priv enum('N','Y') ci NOT N
+Update_priv enum('N','Y') ci NOT N
+Delete_priv enum('N','Y') ci NOT N
+Create_priv enum('N','Y') ci NOT N
+Drop_priv enum('N','Y') ci NOT N
+Reload_priv enum('N','Y') ci NOT N
+Shutdown_priv enum('N','Y') ci NOT N
+Process_priv enum('N','Y') ci NOT N
+File_priv enum('N','Y') ci NOT N
+Grant_priv enum('N','Y') ci NOT N
+References_priv enum('N','Y') ci NOT N
+Index_priv enum('N','Y') ci NOT N
+Alter_priv enum('N','Y') ci NOT N
+Show_db_priv enum('N','Y') ci NOT N
+Super_priv enum('N','Y') ci NOT N
+Create_tmp_table_priv enum('N','Y') ci NOT N
+Lock_tables_priv enum('N','Y') ci NOT N
+Execute_priv enum('N','Y') ci NOT N
+Repl_slave_priv enum('N','Y') ci NOT N
+Repl_client_priv enum('N','Y') ci NOT N
+Create_view_priv enum('N','Y') ci NOT N
+Show_view_priv enum('N','Y') ci NOT N
+Create_routine_priv enum('N','Y') ci NOT N
+Alter_routine_priv enum('N','Y') ci NOT N
+Create_user_priv enum('N','Y') ci NOT N
+Event_priv enum('N','Y') ci NOT N
+Trigger_priv enum('N','Y') ci NOT N
+Create_tablespace_priv enum('N','Y') ci NOT N
+ssl_type enum('','ANY','X509','SPECIFIED') ci NOT ""
 ssl_cipher blob - NOT
 x509_issuer blob - NOT
 x509_subject blob - NOT
@@ -57,15 +57,15 @@ max_connections int_unsigned - NOT 0
 max_user_connections int_unsigned - NOT 0
 plugin char(64) bin NOT caching_sha2_password
 authentication_string text bin NULL
-password_expired varchar(1) ci NOT N
+password_expired enum('N','Y') ci NOT N
 password_last_changed timestamp - NULL
 password_lifetime smallint_unsigned - NULL
-account_locked varchar(1) ci NOT N
-Create_role_priv varchar(1) ci NOT N
-Drop_role_priv varchar(1) ci NOT N
+account_locked enum('N','Y') ci NOT N
+Create_role_priv enum('N','Y') ci NOT N
+Drop_role_priv enum('N','Y') ci NOT N
 Password_reuse_history smallint_unsigned - NULL
 Password_reuse_time smallint_unsigned - NULL
-Password_require_current varchar(1) ci NULL
+Password_require_current enum('N','Y') ci NULL
 User_attributes json - NULL
 "#
     }

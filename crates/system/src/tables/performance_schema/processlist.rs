@@ -23,7 +23,7 @@ COMMAND varchar(16) ai NULL
 TIME bigint - NULL
 STATE varchar(64) ai NULL
 INFO longtext ai NULL
-EXECUTION_ENGINE varchar(9) ai NULL
+EXECUTION_ENGINE enum('PRIMARY','SECONDARY') ai NULL
 "#
     }
 
