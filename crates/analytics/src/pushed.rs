@@ -105,6 +105,9 @@ impl Batches {
         self.memory.try_resize(bytes)?;
         let count = batch.num_rows();
         self.eval.reads.scanned(count);
+        if let Some(place) = rows.place() {
+            self.eval.reads.read_at(place, count);
+        }
         let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
         if let Some(first) = &mut self.next_position {
             let end = *first + count as u64;

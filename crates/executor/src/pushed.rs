@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use arrow::record_batch::RecordBatch;
 use coprocessor::{Program, Rows};
 use functions::aggregate::{AggregateCall, GroupedAccumulator, RowGroups};
-use functions::{EvalContext, Expr, eval_array};
+use functions::{EvalContext, Expr, RowPlace, eval_array};
 use kv::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses, KeyRange, Reader};
 use planner::plan::{Access, Rel, TableScan};
 use schema::layout::{KeyParts, table_range};
@@ -33,6 +33,11 @@ pub struct PushedRows<'p> {
 }
 
 impl<'p> PushedRows<'p> {
+    /// The table and the index that the stores read.
+    pub fn place(&self) -> Option<RowPlace> {
+        Program::scan(&self.input).map(TableScan::place)
+    }
+
     /// `memory_bytes`: what the statement may hold. `None`: the stores do not compute it at this moment or with these
     /// constants. The caller runs `input`.
     ///

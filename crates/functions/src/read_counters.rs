@@ -1,6 +1,33 @@
 //! Counts what a statement has read, for `Handler_...`, rows examined, and others.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Where rows are read or changed: a table, and one of its indexes, by their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RowPlace {
+    pub table: i64,
+    /// `None`: no index is used.
+    pub index: Option<i64>,
+}
+
+/// What was done to rows of one place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowUses {
+    pub read: u64,
+    pub inserted: u64,
+    pub updated: u64,
+    pub deleted: u64,
+}
+
+impl RowUses {
+    pub fn add(&mut self, other: Self) {
+        self.read += other.read;
+        self.inserted += other.inserted;
+        self.updated += other.updated;
+        self.deleted += other.deleted;
+    }
+}
 
 /// The executors count while a statement runs, once for each batch of rows. The counts are taken when it
 /// ends.
@@ -14,6 +41,10 @@ pub struct ReadCounters {
     all: AtomicU64,
     /// Rows that were sorted.
     sorted: AtomicU64,
+    /// The same rows by table and index, and the rows that statements on several tables change.
+    places: Mutex<Vec<(RowPlace, RowUses)>>,
+    /// Whether there are any, so that a statement without them takes no lock.
+    has_places: AtomicBool,
 }
 
 /// The values of [`ReadCounters`].
@@ -57,6 +88,38 @@ impl ReadCounters {
         of(&self.next, counts.next);
         of(&self.all, counts.all);
         of(&self.sorted, counts.sorted);
+    }
+
+    /// Counts rows that were read at a place, beside one of the counts above.
+    pub fn read_at(&self, place: RowPlace, count: usize) {
+        self.used_at(
+            place,
+            RowUses {
+                read: count as u64,
+                ..RowUses::default()
+            },
+        );
+    }
+
+    pub fn used_at(&self, place: RowPlace, uses: RowUses) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_places.store(true, Ordering::Relaxed);
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, sum)) => sum.add(uses),
+            None => places.push((place, uses)),
+        }
+    }
+
+    /// What was counted by place since the last call.
+    pub fn take_places(&self, mut each: impl FnMut(RowPlace, RowUses)) {
+        if !self.has_places.load(Ordering::Relaxed) {
+            return;
+        }
+        self.has_places.store(false, Ordering::Relaxed);
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        for (place, uses) in places.drain(..) {
+            each(place, uses);
+        }
     }
 
     /// What has been counted so far.

@@ -7,6 +7,7 @@ use std::io;
 use std::time::Instant;
 
 use functions::Strictness;
+use planner::CachedPlan;
 use planner::command::Command;
 use planner::plan::{InsertMode, Plan};
 use runner::{Evaluation, Retry};
@@ -14,6 +15,7 @@ use types::{Error, Result, SqlType, Value, errno};
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
 
+use crate::attachment;
 use crate::commit::Committer;
 use crate::compile;
 use crate::compiled::Compiled;
@@ -85,7 +87,7 @@ pub fn run_compiled(
                 let waits = first_run
                     .as_ref()
                     .is_some_and(|run| run.retry.defers_duplicates());
-                run_write(session, (kind, write), &mut params, waits, out).map(Outcome::Ok)
+                run_write(session, (kind, plan, write), &mut params, waits, out).map(Outcome::Ok)
             }
         };
         match result {
@@ -145,7 +147,7 @@ fn run_command(
 /// commit, so that the reply is not left pending.
 fn run_write(
     session: &mut Session,
-    (kind, plan): (Kind, &Plan),
+    (kind, cached, plan): (Kind, &CachedPlan, &Plan),
     params: &mut Vec<Value>,
     waits: bool,
     out: &mut dyn PacketSink,
@@ -187,6 +189,12 @@ fn run_write(
     );
     session.transaction.set_defers_duplicates(false);
     session.event.reads = eval.reads.take();
+    let events = &session.shared.events;
+    if events.is_on() {
+        let by_table = events.table_io.record(&eval.reads);
+        let read = session.event.reads.examined().saturating_sub(by_table);
+        attachment::count_write(cached, events, read, &changes.get());
+    }
     session.end_of_evaluation(&eval);
     *params = session.contexts.give_back(eval);
     let result = result?;

@@ -38,8 +38,8 @@ pub fn run_point(
     let mut row = Vec::with_capacity(ROW_BYTES);
     let eval = session.eval_context(std::mem::take(params), Strictness::Warn);
     let found = session.runner().statement(|runner| {
-        runner.read_row(point.table(), point.reads_one_moment(), |reader| {
-            point.run(reader, &eval, &encoder, &mut row)
+        runner.read_row(point.select.table(), point.select.reads_one_moment(), |reader| {
+            point.select.run(reader, &eval, &encoder, &mut row)
         })
     });
     session.diagnostics.collect(&eval, session.settings.warnings);
@@ -53,6 +53,9 @@ pub fn run_point(
     session.event.is_lone_point = !session.transaction.is_open();
     session.event.rows_sent = u64::from(found);
     session.event.reads.keys = 1;
+    if session.shared.events.is_on() {
+        point.io(&session.shared.events).read(1);
+    }
     reply::track_transaction(session, true);
     let reply = reply::context(session);
     reply.send_columns(columns_of(plan, query, &reply), 0, out)?;
@@ -86,6 +89,9 @@ pub fn run_query(
     };
     session.event.rows_sent = sent;
     session.event.reads = eval.reads.take();
+    if session.shared.events.is_on() {
+        session.shared.events.table_io.record(&eval.reads);
+    }
     plan.observe(session.event.reads.examined());
     session.contexts.give_back(eval);
     let result = result.map(|counted| {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use arrow::array::{Array, AsArray};
 use arrow::record_batch::RecordBatch;
+use functions::{RowPlace, RowUses};
 use kv::Transaction;
 use planner::plan::{Assignment, FoundTable, FoundWritePlan};
 use types::array::ColumnView;
@@ -66,6 +67,23 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
             Some(assignments) => update((table, again), assignments, plan.ignore, &found, &mut env)?,
             None => delete((table, again), plan.ignore, &found, &mut env)?,
         };
+        let changed = done.affected;
+        let uses = match table.assignments {
+            Some(_) => RowUses {
+                updated: changed,
+                ..RowUses::default()
+            },
+            None => RowUses {
+                deleted: changed,
+                ..RowUses::default()
+            },
+        };
+        // The rows are found first, and changed by their keys.
+        let place = RowPlace {
+            table: table.table.id,
+            index: None,
+        };
+        ctx.eval.reads.used_at(place, uses);
         result.affected += done.affected;
         result.matched += done.matched;
     }

@@ -2,7 +2,8 @@
 
 use std::iter::successors;
 
-use functions::Expr;
+use functions::{Expr, RowPlace};
+use schema::model::Table;
 use types::SqlType;
 
 use super::{
@@ -258,6 +259,14 @@ impl Plan {
 }
 
 impl TableScan {
+    /// The table and the index that it reads.
+    pub fn place(&self) -> RowPlace {
+        RowPlace {
+            table: self.table.id,
+            index: self.access.index_of(&self.table),
+        }
+    }
+
     /// Calls `visit` with each expression that decides which rows are read: keys and ranges, and partitions.
     pub fn key_expressions(&self, visit: &mut dyn FnMut(&Expr)) {
         self.access.expressions(visit);
@@ -298,6 +307,24 @@ impl TableScan {
 }
 
 impl Access {
+    /// The id of the index that it reads, 0 for a primary key that is no index. `None`: the whole table.
+    fn index_of(&self, table: &Table) -> Option<i64> {
+        let id = |index: usize| table.indexes.get(index).map(|index| index.id);
+        match self {
+            Self::Full { .. } => None,
+            Self::UniquePoints { index, .. }
+            | Self::IndexRanges { index, .. }
+            | Self::GroupEnds {
+                index: Some(index), ..
+            } => id(*index),
+            Self::PrimaryPoints { .. } | Self::PrimaryRanges { .. } | Self::GroupEnds { index: None, .. } => {
+                let primary = table.indexes.iter().position(|index| index.primary);
+                Some(primary.and_then(id).unwrap_or(0))
+            }
+            Self::Union { parts } => parts.first().and_then(|part| part.index_of(table)),
+        }
+    }
+
     /// Calls `visit` with each expression of its keys or ranges.
     pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {

@@ -2,7 +2,7 @@
 //!
 //! A plan has the number of its digest ([`planner::CachedPlan::digest`]), so an execution of a plan finds its
 //! counters without a lookup. [`digests`] has the counters, and [`histogram`] their latencies.
-//! [`event`] is what one statement adds, at its end ([`observe`]). [`log_file`] writes logs without ever
+//! [`table_io`] counts the rows of each table and index. [`event`] is what one statement adds, at its end ([`observe`]). [`log_file`] writes logs without ever
 //! blocking a statement. [`tables`] makes the rows of `performance_schema`.
 
 pub mod digests;
@@ -13,6 +13,7 @@ mod log_file;
 mod log_time;
 pub mod observe;
 pub mod slow_log;
+pub mod table_io;
 pub mod tables;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,7 @@ use types::{Error, Result, SqlMode};
 use crate::variables::GlobalVariables;
 use digests::Digests;
 use log_file::{LogFile, LogRows};
+use table_io::TableIo;
 
 /// `max_digest_length`.
 pub const DIGEST_BYTES_MAX: usize = 1024;
@@ -36,6 +38,7 @@ pub struct Events {
     /// `performance_schema`; it does not change while the server runs.
     is_on: bool,
     pub digests: Digests,
+    pub table_io: TableIo,
     pub slow_log: Log,
     pub general_log: Log,
     /// `log_queries_not_using_indexes`
@@ -98,6 +101,7 @@ impl Events {
         Self {
             is_on: variables.boolean("performance_schema"),
             digests: Digests::default(),
+            table_io: TableIo::default(),
             slow_log: Log::new(),
             general_log: Log::new(),
             without_index: AtomicBool::new(false),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use executor::{LoadedFile, RowSink};
-use functions::Strictness;
+use functions::{EvalContext, RowPlace, Strictness};
 use optimizer::Planned;
 use planner::CachedPlan;
 use planner::plan::{Plan, QueryPlan};
@@ -11,6 +11,7 @@ use runner::Evaluation;
 use types::{Error, Result};
 
 use crate::compiled::Compiled;
+use crate::events::event::RowChanges;
 use crate::lock::{self, schema_has_changed};
 use crate::query;
 use crate::reply::Done;
@@ -51,7 +52,17 @@ pub fn query_of(plan: &CachedPlan) -> Result<&QueryPlan> {
 /// Runs a query with the parameters of the statement.
 pub fn query(session: &mut Session, query: &QueryPlan, rows: &mut dyn RowSink) -> Result<()> {
     let eval = session.command_context(Strictness::Warn);
-    query::run(session, query, &eval, rows).map(drop)
+    let result = query::run(session, query, &eval, rows).map(drop);
+    count_reads(session, &eval);
+    result
+}
+
+/// Counts what an inner plan has read.
+fn count_reads(session: &mut Session, eval: &EvalContext) {
+    session.event.reads = eval.reads.take();
+    if session.shared.events.is_on() {
+        session.shared.events.table_io.record(&eval.reads);
+    }
 }
 
 /// Runs a write.
@@ -84,6 +95,19 @@ fn run_write(
         file,
     };
     let result = runner.statement(|runner| runner.write(plan, with));
+    count_reads(session, &eval);
     session.end_of_evaluation(&eval);
-    Ok(write_reply::write_done(session, plan, &result?))
+    let result = result?;
+    session.event.changes = RowChanges::of(plan, &result);
+    let events = &session.shared.events;
+    if let Plan::Insert(insert) = plan
+        && events.is_on()
+    {
+        let place = RowPlace {
+            table: insert.table.id,
+            index: None,
+        };
+        events.table_io.of(place).changed(&session.event.changes);
+    }
+    Ok(write_reply::write_done(session, plan, &result))
 }

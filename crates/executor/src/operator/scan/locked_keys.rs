@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use arrow::record_batch::RecordBatch;
+use functions::RowPlace;
 use kv::Locked;
 use planner::plan::Locking;
 use types::Result;
@@ -26,6 +27,7 @@ pub(super) struct LockedKeys<'p> {
     keys: NamedKeys,
     rows: Rows<'p>,
     locking: Locking,
+    place: RowPlace,
     /// Rows that are locked and have not been returned yet. All wanted rows are locked before the statement
     /// writes.
     ready: VecDeque<RecordBatch>,
@@ -33,11 +35,12 @@ pub(super) struct LockedKeys<'p> {
 }
 
 impl<'p> LockedKeys<'p> {
-    pub fn new(keys: NamedKeys, rows: Rows<'p>, locking: Locking) -> Self {
+    pub fn new(keys: NamedKeys, rows: Rows<'p>, locking: Locking, place: RowPlace) -> Self {
         Self {
             keys,
             rows,
             locking,
+            place,
             ready: VecDeque::new(),
             has_ended: false,
         }
@@ -71,6 +74,7 @@ impl<'p> LockedKeys<'p> {
 
     fn lock(&mut self, keys: &[Vec<u8>], env: &mut Env<'_, '_>) -> Result<RecordBatch> {
         env.eval().reads.read_keys(keys.len());
+        env.eval().reads.read_at(self.place, keys.len());
         let options = lock_options(self.locking, env.ctx);
         let locked = env.source.transaction()?.lock(keys, &options)?;
         for (key, locked) in keys.iter().zip(locked) {
@@ -88,6 +92,7 @@ impl<'p> LockedKeys<'p> {
             return self.rows.take();
         };
         env.eval().reads.read_keys(1);
+        env.eval().reads.read_at(self.place, 1);
         let entry = key.take().into_iter().collect::<Vec<_>>();
         for _ in 0..=LOOKUPS {
             let txn = env.source.transaction()?;

@@ -180,19 +180,29 @@ impl<'p> TableLookup<'p> {
             None => env.source.reader(),
         };
         let Some(lookup) = self.plan.lookup() else {
-            env.eval().reads.read_keys(keys.len());
+            self.count_keys(keys.len(), env);
             return self.read_rows(keys, (false, may_be_cut), env);
         };
         let must_exist = self.past.is_some() || env.source.is_consistent();
         let found = lookup.find(reader, keys)?;
         let row_keys: Vec<Vec<u8>> = found.iter().flatten().cloned().collect();
-        env.eval().reads.read_keys(row_keys.len());
+        self.count_keys(row_keys.len(), env);
         let Some(positions) = self.read_rows(&row_keys, (must_exist, may_be_cut), env)? else {
             return Ok(None);
         };
         let mut positions = positions.into_iter();
         let position = |row: Option<Vec<u8>>| row.and_then(|_| positions.next().flatten());
         Ok(Some(found.into_iter().map(position).collect()))
+    }
+
+    fn count_keys(&self, count: usize, env: &Env<'_, '_>) {
+        env.eval().reads.read_keys(count);
+        env.eval().reads.read_at(self.scan.place(), count);
+    }
+
+    fn count_next(&self, count: usize, env: &Env<'_, '_>) {
+        env.eval().reads.read_next(count);
+        env.eval().reads.read_at(self.scan.place(), count);
     }
 
     fn read_rows(
@@ -280,7 +290,7 @@ impl<'p> TableLookup<'p> {
             places[number] = keys.len() - 1;
         }
         let must_exist = self.past.is_some() || env.source.is_consistent();
-        env.eval().reads.read_next(wanted.len());
+        self.count_next(wanted.len(), env);
         let Some(positions) = self.read_rows(&keys, (must_exist, true), env)? else {
             drop(self.rows.take()?);
             self.lookup_rows = (self.lookup_rows / 4).max(1);
@@ -342,7 +352,7 @@ impl<'p> TableLookup<'p> {
             each(key.len() + value.len());
             rows.push(key, value)
         })?;
-        env.eval().reads.read_next(read);
+        self.count_next(read, env);
         self.count_rows(read);
         Ok(read)
     }

@@ -64,7 +64,7 @@ fn open_for<'p>(
     let rows = Rows::new(scan, opened.covering, opened.index, with_keys, eval)?;
     Ok(match locking {
         Some(locking) => match opened.access.take_keys() {
-            Some(keys) => Box::new(LockedKeys::new(keys, rows, locking)),
+            Some(keys) => Box::new(LockedKeys::new(keys, rows, locking, scan.place())),
             None => Box::new(LockedScan::new(
                 (scan, row),
                 with_keys,

@@ -9,6 +9,7 @@ mod histograms;
 mod logs;
 mod setup;
 mod table;
+mod table_io;
 mod threads;
 mod user_variables;
 mod variables_info;
@@ -18,7 +19,7 @@ use types::{Error, Result};
 use crate::view::SessionView;
 use table::{Emptied, MeasuredTable, Row};
 
-static TABLES: [MeasuredTable; 18] = [
+static TABLES: [MeasuredTable; 20] = [
     connect_attributes::OF_ACCOUNT,
     connect_attributes::OF_ALL,
     connections::ACCOUNTS,
@@ -34,6 +35,8 @@ static TABLES: [MeasuredTable; 18] = [
     setup::CONSUMERS,
     setup::OBJECTS,
     setup::TIMERS,
+    table_io::BY_INDEX,
+    table_io::BY_TABLE,
     threads::THREADS,
     user_variables::USER_VARIABLES,
     variables_info::VARIABLES_INFO,
