@@ -2,8 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use types::temporal::DateTime;
-
 use crate::counters::{NEVER, ROWS, SessionCounters, StatusCounter, rows_read};
 use crate::process::Process;
 use crate::shared::Shared;
@@ -42,11 +40,10 @@ impl SessionView<'_> {
         rows.push(("Table_open_cache_hits".to_owned(), opened.to_string()));
         rows.extend(self.of_files_for_tls());
         let most_since = self.settings.time_zone.from_unix_us(shared.processes.most_since_us());
-        let most_since = DateTime {
-            microsecond: 0,
-            ..most_since
-        };
-        rows.push(("Max_used_connections_time".to_owned(), most_since.to_string()));
+        let mut text = Vec::new();
+        most_since.write_datetime(0, &mut text);
+        let text = String::from_utf8_lossy(&text).into_owned();
+        rows.push(("Max_used_connections_time".to_owned(), text));
         rows.extend(TEXTS.map(|(name, value)| (name.to_owned(), value.to_owned())));
         rows.sort();
         rows
@@ -90,7 +87,7 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let locks = shared.engine.store.lock_stats();
     let schema = shared.engine.cluster.schema();
     let stored = schema.databases.values().filter(|database| !database.is_system());
-    let tables = stored.map(|database| database.tables.len() as u64).sum();
+    let tables: u64 = stored.map(|database| database.tables.len() as u64).sum();
     let now = [
         ("Innodb_rows_read", rows_read(sums)),
         ("Innodb_row_lock_current_waits", locks.waiting),

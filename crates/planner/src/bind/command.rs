@@ -154,10 +154,13 @@ fn get_diagnostics(binder: &Binder<'_>, asked: &Diagnostics<ast::Expr>) -> Resul
 }
 
 fn bind_signal(binder: &Binder<'_>, signal: &ast::Signal) -> Result<Command> {
-    let bound = |(item, name, value): &(_, _, ast::Expr)| Ok((*item, *name, free(binder, value)?));
+    let mut items = Vec::with_capacity(signal.items.len());
+    for (item, name, value) in &signal.items {
+        items.push((*item, *name, free(binder, value)?));
+    }
     Ok(Command::Signal(ast::Signal {
         state: signal.state.clone(),
-        items: signal.items.iter().map(bound).collect::<Result<_>>()?,
+        items,
     }))
 }
 
