@@ -37,8 +37,10 @@ struct Counters {
 
 impl TableIo {
     pub fn of(&self, place: RowPlace) -> Arc<PlaceIo> {
-        if let Some(found) = self.places.read().get(&place) {
-            return Arc::clone(found);
+        // The lock ends with this statement.
+        let known = self.places.read().get(&place).cloned();
+        if let Some(known) = known {
+            return known;
         }
         let new = || {
             Arc::new(PlaceIo {
@@ -53,10 +55,7 @@ impl TableIo {
         let mut read = 0;
         reads.take_places(|place, uses| {
             read += uses.read;
-            match self.places.read().get(&place) {
-                Some(known) => known.add(uses),
-                None => self.of(place).add(uses),
-            }
+            self.of(place).add(uses);
         });
         read
     }
