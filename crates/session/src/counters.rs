@@ -339,6 +339,7 @@ pub const NEVER: &[&str] = &[
     "Ssl_client_connects",
     "Ssl_connect_renegotiates",
     "Ssl_finished_connects",
+    "Table_locks_waited",
     "Table_open_cache_misses",
     "Table_open_cache_overflows",
     "Tc_log_max_pages_used",

@@ -253,7 +253,8 @@ impl Binder<'_> {
                 length: 21,
                 ..SqlType::BIGINT_UNSIGNED
             },
-            Value::String(_) => SqlType::varchar(VARIABLE_CHARS, Collation::Utf8mb3GeneralCi),
+            // All variables that can be NULL are texts.
+            Value::String(_) | Value::Null => SqlType::varchar(VARIABLE_CHARS, Collation::Utf8mb3GeneralCi),
             other => bind::type_of_value(other, Collation::DEFAULT),
         };
         Ok(Expr::literal(value, ty))

@@ -89,10 +89,17 @@ fn select_item(parser: &mut Parser<'_>) -> Result<SelectItem> {
     let name = match alias {
         Some(alias) => alias,
         // A subquery is always named by its whole text.
-        None if is_query => parser.source(start, end).to_owned(),
-        None => item_name(&expr, parser.source(start, end), &parser.mode),
+        None if is_query => cut_name(parser.source(start, end).to_owned()),
+        None => cut_name(item_name(&expr, parser.source(start, end), &parser.mode)),
     };
     Ok(SelectItem::Expr { expr, name, aliased })
+}
+
+/// The name of an expression without an alias has at most 255 bytes.
+fn cut_name(mut name: String) -> String {
+    const NAME_BYTES: usize = 255;
+    name.truncate(name.floor_char_boundary(NAME_BYTES));
+    name
 }
 
 /// `t.*`, `d.t.*`
