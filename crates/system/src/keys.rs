@@ -29,6 +29,15 @@ pub fn index_type(table: &Table) -> &'static str {
     }
 }
 
+/// How the entries of an index sort by a part: `A` or `D`. `None`: in no order, as in a hash.
+pub fn sort_order(table: &Table, part: &IndexPart) -> Option<&'static str> {
+    match (index_type(table), part.descending) {
+        ("HASH", _) => None,
+        (_, true) => Some("D"),
+        (_, false) => Some("A"),
+    }
+}
+
 fn of_system_table(table: &Table) -> Vec<Index> {
     type Lines = HashMap<&'static str, Vec<&'static str>>;
     static LINES: LazyLock<Lines> = LazyLock::new(|| {

@@ -274,7 +274,7 @@ fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value
             } else {
                 text(&column.name)
             },
-            text(if part.descending { "D" } else { "A" }),
+            keys::sort_order(table, part).map_or(Value::Null, text),
             cardinality(position + 1),
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
             Value::Null,

@@ -2,7 +2,7 @@
 
 use types::{Result, Value};
 
-use crate::keys::{each_part, index_type};
+use crate::keys::{each_part, index_type, sort_order};
 use crate::table::{Context, Row, SystemTable};
 use crate::values::{CATALOG, number, optional, signed, text};
 
@@ -56,7 +56,7 @@ EXPRESSION longtext bin NULL
                 text(&index.name),
                 number(sequence),
                 optional((!column.hidden).then_some(column.name.as_str())),
-                text(if part.descending { "D" } else { "A" }),
+                optional(sort_order(table, part)),
                 cardinality,
                 part.prefix.map_or(Value::Null, |p| signed(i64::from(p))),
                 Value::Null,
