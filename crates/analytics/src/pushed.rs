@@ -106,7 +106,7 @@ impl Batches {
         let count = batch.num_rows();
         self.eval.reads.scanned(count);
         if let Some(place) = rows.place() {
-            self.eval.reads.read_at(place, count);
+            self.eval.reads.read_at(|| place, count);
         }
         let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
         if let Some(first) = &mut self.next_position {

@@ -69,7 +69,7 @@ pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;
 pub use pattern::operators::show_like as like;
 pub use pattern::operators::stored_like;
-pub use read_counters::{ReadCounters, ReadCounts, RowPlace, RowUses};
+pub use read_counters::{ByPlace, ReadCounters, ReadCounts, RowPlace, RowUses};
 pub use server_files::{FileContents, ServerFiles};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};

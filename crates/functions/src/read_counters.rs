@@ -1,6 +1,6 @@
 //! Counts what a statement has read, for `Handler_...`, rows examined, and others.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Where rows are read or changed: a table, and one of its indexes, by their ids.
@@ -29,6 +29,17 @@ impl RowUses {
     }
 }
 
+/// Which rows are counted by place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ByPlace {
+    /// None: nothing is measured.
+    Not,
+    /// The caller knows the plan's only place, but not those of its larger plan.
+    OfLargerPlan,
+    All,
+}
+
 /// The executors count while a statement runs, once for each batch of rows. The counts are taken when it
 /// ends.
 #[derive(Debug, Default)]
@@ -43,6 +54,8 @@ pub struct ReadCounters {
     sorted: AtomicU64,
     /// The same rows by table and index, and the rows that statements on several tables change.
     places: Mutex<Vec<(RowPlace, RowUses)>>,
+    /// Which rows are counted by place, too: a [`ByPlace`].
+    by_place: AtomicU8,
     /// Whether there are any, so that a statement without them takes no lock.
     has_places: AtomicBool,
 }
@@ -91,9 +104,12 @@ impl ReadCounters {
     }
 
     /// Counts rows that were read at a place, beside one of the counts above.
-    pub fn read_at(&self, place: RowPlace, count: usize) {
+    pub fn read_at(&self, place: impl FnOnce() -> RowPlace, count: usize) {
+        if !self.counts_places() {
+            return;
+        }
         self.used_at(
-            place,
+            place(),
             RowUses {
                 read: count as u64,
                 ..RowUses::default()
@@ -101,7 +117,26 @@ impl ReadCounters {
         );
     }
 
+    /// Which rows [`ReadCounters::read_at`] counts from now on.
+    pub fn set_by_place(&self, which: ByPlace) {
+        self.by_place.store(which as u8, Ordering::Relaxed);
+    }
+
+    /// A query goes on with its larger plan.
+    pub fn begin_larger_plan(&self) {
+        if self.by_place.load(Ordering::Relaxed) == ByPlace::OfLargerPlan as u8 {
+            self.set_by_place(ByPlace::All);
+        }
+    }
+
+    fn counts_places(&self) -> bool {
+        self.by_place.load(Ordering::Relaxed) == ByPlace::All as u8
+    }
+
     pub fn used_at(&self, place: RowPlace, uses: RowUses) {
+        if !self.counts_places() {
+            return;
+        }
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         self.has_places.store(true, Ordering::Relaxed);
         match places.iter_mut().find(|(known, _)| *known == place) {

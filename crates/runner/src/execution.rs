@@ -98,6 +98,7 @@ impl Execution<'_> {
             return result;
         }
         drop(warnings.take_back(warned));
+        self.with.context.reads.begin_larger_plan();
         self.analyse(&larger.query, snapshot(), sink)
     }
 

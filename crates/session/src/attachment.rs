@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use executor::direct::point::PointSelect;
-use functions::RowPlace;
+use functions::{ByPlace, RowPlace};
 use planner::CachedPlan;
-use planner::plan::{Plan, QueryPlan, Route};
+use planner::plan::{Plan, QueryPlan, Route, TableScan};
 use wire::framing::FrameEncoder;
 
 use crate::columns::{ColumnPackets, Columns};
@@ -16,71 +16,108 @@ use crate::reply_context::ReplyContext;
 
 /// See the module.
 struct QueryAttachment {
-    point: Option<Point>,
+    point: Option<PointSelect>,
+    reads: ReadPlaces,
     column_packets: ColumnPackets,
 }
 
-/// A point select, and the counters of the key that it reads by.
-pub struct Point {
-    pub select: PointSelect,
-    place: RowPlace,
+/// Where a plan reads rows.
+pub struct ReadPlaces {
+    /// If there is only one place: the executors need not count by place.
+    only: Option<RowPlace>,
+    /// Its counters.
     io: OnceLock<Arc<PlaceIo>>,
 }
 
-impl Point {
-    pub fn io(&self, events: &Events) -> &PlaceIo {
-        self.io.get_or_init(|| events.table_io.of(self.place))
+impl ReadPlaces {
+    fn of(scans: &[&TableScan]) -> Self {
+        let only = match scans {
+            [scan] => Some(scan.place()),
+            _ => None,
+        };
+        Self {
+            only,
+            io: OnceLock::new(),
+        }
+    }
+
+    /// Which rows the executors have to count by place.
+    pub fn by_place(&self) -> ByPlace {
+        match self.only {
+            Some(_) => ByPlace::OfLargerPlan,
+            None => ByPlace::All,
+        }
+    }
+
+    /// Counts rows at the only place.
+    pub fn count(&self, events: &Events, rows: u64) {
+        if let (Some(place), 1..) = (self.only, rows) {
+            self.io.get_or_init(|| events.table_io.of(place)).read(rows);
+        }
     }
 }
 
-/// The counters of what the plan of a write reads and changes, if it has one table.
-struct WriteAttachment {
-    read: Option<Arc<PlaceIo>>,
+/// Where the plan of a write reads and changes rows.
+pub struct WriteAttachment {
+    pub reads: ReadPlaces,
+    /// `None`: in several tables, which the executor counts.
     changed: Option<Arc<PlaceIo>>,
 }
 
-/// Counts the rows that a write has changed, and `read` rows that the executor has not counted by table, at the place
-/// that its plan names.
-pub fn count_write(plan: &CachedPlan, events: &Events, read: u64, changes: &RowChanges) {
+impl WriteAttachment {
+    pub fn count(&self, changes: &RowChanges) {
+        if let Some(io) = &self.changed {
+            io.changed(changes);
+        }
+    }
+}
+
+/// Of the plan of a write.
+pub fn write_of<'a>(plan: &'a CachedPlan, events: &Events) -> Option<&'a WriteAttachment> {
     let attached = plan.attachment.get_or_init(|| {
-        let io = |place: RowPlace| events.table_io.of(place);
-        let (read, changed) = match &plan.plan {
+        let (changed, scans) = match &plan.plan {
             Plan::Insert(insert) => {
                 let place = RowPlace {
                     table: insert.table.id,
                     index: None,
                 };
-                (None, Some(place))
+                (Some(place), plan.plan.scans())
             }
-            Plan::Update(update) => (Some(update.target.scan.place()), Some(update.target.scan.place())),
-            Plan::Delete(delete) => (Some(delete.target.scan.place()), Some(delete.target.scan.place())),
-            Plan::FoundWrite(_) | Plan::Query(_) => (None, None),
+            Plan::Update(update) => (Some(update.target.scan.place()), plan.plan.scans()),
+            Plan::Delete(delete) => (Some(delete.target.scan.place()), plan.plan.scans()),
+            Plan::FoundWrite(_) | Plan::Query(_) => (None, Vec::new()),
         };
         Box::new(WriteAttachment {
-            read: read.map(io),
-            changed: changed.map(io),
+            reads: ReadPlaces::of(&scans),
+            changed: changed.map(|place| events.table_io.of(place)),
         })
     });
-    let Some(attached) = attached.downcast_ref::<WriteAttachment>() else {
-        return;
-    };
-    if let (Some(io), 1..) = (&attached.read, read) {
-        io.read(read);
-    }
-    if let Some(io) = &attached.changed {
-        io.changed(changes);
-    }
+    attached.downcast_ref()
 }
 
-/// The plan as a point select, if it is one.
-pub fn point_of<'a>(plan: &'a CachedPlan, reply: &ReplyContext, select_limit: u64) -> Option<&'a Point> {
+/// Where a query reads rows.
+pub fn reads_of<'a>(
+    plan: &'a CachedPlan,
+    query: &QueryPlan,
+    reply: &ReplyContext,
+) -> Option<&'a ReadPlaces> {
+    Some(&attachment(plan, query, reply)?.reads)
+}
+
+/// The plan as a point select, if it is one, and where it reads.
+pub fn point_of<'a>(
+    plan: &'a CachedPlan,
+    reply: &ReplyContext,
+    select_limit: u64,
+) -> Option<(&'a PointSelect, &'a ReadPlaces)> {
     let Plan::Query(query) = &plan.plan else {
         return None;
     };
     if query.route == Route::Analytical || select_limit == 0 || query.limit_of_output.is_some() {
         return None;
     }
-    attachment(plan, query, reply)?.point.as_ref()
+    let attached = attachment(plan, query, reply)?;
+    Some((attached.point.as_ref()?, &attached.reads))
 }
 
 /// The columns of a plan's result, with their encoded packets if these are valid for the session.
@@ -90,16 +127,6 @@ pub fn columns_of<'a>(plan: &'a CachedPlan, query: &'a QueryPlan, reply: &ReplyC
         all: &query.columns,
         packets: packets.filter(|packets| packets.results == reply.results),
     }
-}
-
-fn point(query: &QueryPlan) -> Option<Point> {
-    let select = PointSelect::compile(query)?;
-    let place = query.root.scans().first()?.place();
-    Some(Point {
-        select,
-        place,
-        io: OnceLock::new(),
-    })
 }
 
 fn attachment<'a>(
@@ -112,7 +139,8 @@ fn attachment<'a>(
         // Writing to a buffer cannot fail.
         let _ = reply.send_count_and_definitions(&query.columns, &mut packets);
         Box::new(QueryAttachment {
-            point: point(query),
+            point: PointSelect::compile(query),
+            reads: ReadPlaces::of(&plan.plan.scans()),
             column_packets: ColumnPackets {
                 results: reply.results,
                 packets,

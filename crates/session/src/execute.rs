@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::io;
 use std::time::Instant;
 
-use functions::Strictness;
+use functions::{ByPlace, Strictness};
 use planner::CachedPlan;
 use planner::command::Command;
 use planner::plan::{InsertMode, Plan};
@@ -158,6 +158,10 @@ fn run_write(
         false => Strictness::Warn,
     };
     let eval = session.eval_context(std::mem::take(params), strictness);
+    let events = &session.shared.events;
+    let attached = attachment::write_of(cached, events).filter(|_| events.is_on());
+    let by_place = attached.map_or(ByPlace::Not, |attached| attached.reads.by_place());
+    eval.reads.set_by_place(by_place);
     let (started, event) = (session.statement_started, session.event);
     session.transaction.set_defers_duplicates(waits);
     let mut parts = session.parts();
@@ -189,11 +193,12 @@ fn run_write(
     );
     session.transaction.set_defers_duplicates(false);
     session.event.reads = eval.reads.take();
-    let events = &session.shared.events;
-    if events.is_on() {
-        let by_table = events.table_io.record(&eval.reads);
-        let read = session.event.reads.examined().saturating_sub(by_table);
-        attachment::count_write(cached, events, read, &changes.get());
+    if let Some(attached) = attached {
+        let events = &session.shared.events;
+        let by_place = events.table_io.record(&eval.reads);
+        let rest = session.event.reads.examined().saturating_sub(by_place);
+        attached.reads.count(events, rest);
+        attached.count(&changes.get());
     }
     session.end_of_evaluation(&eval);
     *params = session.contexts.give_back(eval);

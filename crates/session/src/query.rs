@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use executor::RowSink;
-use functions::{EvalContext, Strictness};
+use functions::{ByPlace, EvalContext, Strictness};
 use planner::CachedPlan;
 use planner::plan::{Plan, QueryPlan, Rel, ResultColumn};
 use runner::Evaluation;
@@ -12,7 +12,7 @@ use types::{Result, Value};
 use wire::connection::PacketSink;
 use wire::row::Format;
 
-use crate::attachment::{columns_of, point_of};
+use crate::attachment::{ReadPlaces, columns_of, point_of, reads_of};
 use crate::reply::{self, Outcome};
 use crate::result_set::ResultSetSink;
 use crate::session::Session;
@@ -31,15 +31,15 @@ pub fn run_point(
     const ROW_BYTES: usize = 512;
 
     let reply = reply::context(session);
-    let Some(point) = point_of(plan, &reply, session.settings.run.select_limit) else {
+    let Some((point, reads)) = point_of(plan, &reply, session.settings.run.select_limit) else {
         return Ok(None);
     };
     let encoder = reply.row_encoder(&query.columns, format);
     let mut row = Vec::with_capacity(ROW_BYTES);
     let eval = session.eval_context(std::mem::take(params), Strictness::Warn);
     let found = session.runner().statement(|runner| {
-        runner.read_row(point.select.table(), point.select.reads_one_moment(), |reader| {
-            point.select.run(reader, &eval, &encoder, &mut row)
+        runner.read_row(point.table(), point.reads_one_moment(), |reader| {
+            point.run(reader, &eval, &encoder, &mut row)
         })
     });
     session.diagnostics.collect(&eval, session.settings.warnings);
@@ -54,7 +54,7 @@ pub fn run_point(
     session.event.rows_sent = u64::from(found);
     session.event.reads.keys = 1;
     if session.shared.events.is_on() {
-        point.io(&session.shared.events).read(1);
+        reads.count(&session.shared.events, 1);
     }
     reply::track_transaction(session, true);
     let reply = reply::context(session);
@@ -79,6 +79,8 @@ pub fn run_query(
 ) -> io::Result<Result<Outcome>> {
     let eval = session.eval_context(std::mem::take(params), Strictness::Warn);
     let reply = reply::context(session);
+    let reads = reads_of(plan, query, &reply).filter(|_| session.shared.events.is_on());
+    eval.reads.set_by_place(reads.map_or(ByPlace::Not, ReadPlaces::by_place));
     let mut rows = ResultSetSink::new(reply, columns_of(plan, query, &reply), format, out);
     let result = run(session, query, &eval, &mut rows);
     let sent = rows.rows();
@@ -89,8 +91,10 @@ pub fn run_query(
     };
     session.event.rows_sent = sent;
     session.event.reads = eval.reads.take();
-    if session.shared.events.is_on() {
-        session.shared.events.table_io.record(&eval.reads);
+    if let Some(reads) = reads {
+        let events = &session.shared.events;
+        let by_place = events.table_io.record(&eval.reads);
+        reads.count(events, session.event.reads.examined().saturating_sub(by_place));
     }
     plan.observe(session.event.reads.examined());
     session.contexts.give_back(eval);

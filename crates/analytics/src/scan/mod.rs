@@ -292,7 +292,7 @@ impl Batches {
         };
         let read = (piece.rows_read - before) as usize;
         self.shared.eval.reads.scanned(read);
-        self.shared.eval.reads.read_at(self.shared.scan.place(), read);
+        self.shared.eval.reads.read_at(|| self.shared.scan.place(), read);
         if let (Some(measure), Some(start)) = (&self.shared.scan.read, start) {
             measure.called(start.elapsed(), read, false);
         }

@@ -128,7 +128,6 @@ impl Point {
         let Some(key) = writer.maker.row_key(&values)? else {
             return Ok(None);
         };
-        // Which table and index it is, the session knows: the statement has no other.
         ctx.eval.reads.read_keys(1);
         let Some(stored) = writer.get_once(&key)? else {
             return Ok(None);

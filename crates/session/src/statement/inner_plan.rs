@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use executor::{LoadedFile, RowSink};
-use functions::{EvalContext, RowPlace, Strictness};
+use functions::{ByPlace, EvalContext, RowPlace, Strictness};
 use optimizer::Planned;
 use planner::CachedPlan;
 use planner::plan::{Plan, QueryPlan};
@@ -52,9 +52,17 @@ pub fn query_of(plan: &CachedPlan) -> Result<&QueryPlan> {
 /// Runs a query with the parameters of the statement.
 pub fn query(session: &mut Session, query: &QueryPlan, rows: &mut dyn RowSink) -> Result<()> {
     let eval = session.command_context(Strictness::Warn);
+    eval.reads.set_by_place(by_place(session));
     let result = query::run(session, query, &eval, rows).map(drop);
     count_reads(session, &eval);
     result
+}
+
+fn by_place(session: &Session) -> ByPlace {
+    match session.shared.events.is_on() {
+        true => ByPlace::All,
+        false => ByPlace::Not,
+    }
 }
 
 /// Counts what an inner plan has read.
@@ -87,6 +95,7 @@ fn run_write(
         _ => Strictness::Warn,
     };
     let eval = session.command_context(strictness);
+    eval.reads.set_by_place(by_place(session));
     let parts = session.parts();
     let mut runner = parts.runner;
     let with = Evaluation {

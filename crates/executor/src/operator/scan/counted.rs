@@ -13,5 +13,5 @@ pub(crate) fn count(eval: &EvalContext, scan: &TableScan, read: usize) {
         Access::PrimaryPoints { .. } | Access::UniquePoints { .. } => eval.reads.read_keys(read),
         _ => eval.reads.read_next(read),
     }
-    eval.reads.read_at(scan.place(), read);
+    eval.reads.read_at(|| scan.place(), read);
 }

@@ -74,7 +74,7 @@ impl<'p> LockedKeys<'p> {
 
     fn lock(&mut self, keys: &[Vec<u8>], env: &mut Env<'_, '_>) -> Result<RecordBatch> {
         env.eval().reads.read_keys(keys.len());
-        env.eval().reads.read_at(self.place, keys.len());
+        env.eval().reads.read_at(|| self.place, keys.len());
         let options = lock_options(self.locking, env.ctx);
         let locked = env.source.transaction()?.lock(keys, &options)?;
         for (key, locked) in keys.iter().zip(locked) {
@@ -92,7 +92,7 @@ impl<'p> LockedKeys<'p> {
             return self.rows.take();
         };
         env.eval().reads.read_keys(1);
-        env.eval().reads.read_at(self.place, 1);
+        env.eval().reads.read_at(|| self.place, 1);
         let entry = key.take().into_iter().collect::<Vec<_>>();
         for _ in 0..=LOOKUPS {
             let txn = env.source.transaction()?;

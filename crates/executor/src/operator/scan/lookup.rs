@@ -197,12 +197,12 @@ impl<'p> TableLookup<'p> {
 
     fn count_keys(&self, count: usize, env: &Env<'_, '_>) {
         env.eval().reads.read_keys(count);
-        env.eval().reads.read_at(self.scan.place(), count);
+        env.eval().reads.read_at(|| self.scan.place(), count);
     }
 
     fn count_next(&self, count: usize, env: &Env<'_, '_>) {
         env.eval().reads.read_next(count);
-        env.eval().reads.read_at(self.scan.place(), count);
+        env.eval().reads.read_at(|| self.scan.place(), count);
     }
 
     fn read_rows(

@@ -133,7 +133,7 @@ impl<'p> StoredLookup<'p> {
     ) -> Result<usize> {
         let read = access.next(env.source.reader(), most, env.source.is_consistent(), visit)?;
         env.eval().reads.read_next(read);
-        env.eval().reads.read_at(self.scan.place(), read);
+        env.eval().reads.read_at(|| self.scan.place(), read);
         Ok(read)
     }
 
@@ -183,7 +183,7 @@ impl<'p> StoredLookup<'p> {
             true => env.eval().reads.read_next(read),
             false => env.eval().reads.read_keys(read),
         }
-        env.eval().reads.read_at(self.scan.place(), read);
+        env.eval().reads.read_at(|| self.scan.place(), read);
         for ((_, left), place) in wanted.iter().zip(places) {
             if let Some(Some(row)) = stored.get(place) {
                 rows.rows.push(row.of(*left));
