@@ -165,3 +165,18 @@ fn any_text_is_answered() {
         }
     }
 }
+
+#[test]
+fn nested_intervals_are_read_once() {
+    let nested = |depth: usize| {
+        let open = "INTERVAL(1, ".repeat(depth);
+        format!("SELECT {open}1{}", ")".repeat(depth))
+    };
+    assert!(syntax::parse_one(&nested(100), SqlMode::default()).is_ok());
+    let error = syntax::parse_one(&nested(10_000), SqlMode::default()).unwrap_err();
+    assert_eq!(error.code, 1064);
+    // The amount of an interval, in parentheses, with another one in it.
+    let open = "INTERVAL (d + ".repeat(50);
+    let text = format!("SELECT d + {open}1{}", ") DAY".repeat(50));
+    assert!(syntax::parse_one(&text, SqlMode::default()).is_ok());
+}
