@@ -168,6 +168,7 @@ impl EvalContext {
             user_locks: Arc::clone(&self.user_locks),
             files: Arc::clone(&self.files),
             digest: self.digest,
+            reads: self.reads.for_thread(),
             ..Self::default()
         }
     }
@@ -175,7 +176,7 @@ impl EvalContext {
     /// Takes over what a thread has left: its warnings, and what it has read.
     pub fn merge(&self, thread: &Self) {
         self.warnings.append(&thread.warnings);
-        self.reads.add(thread.reads.take());
+        self.reads.merge(&thread.reads);
     }
 
     /// Fails with 1317 once the statement has been interrupted.

@@ -94,13 +94,23 @@ impl ReadCounters {
         self.sorted.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// What another counter has counted.
-    pub fn add(&self, counts: ReadCounts) {
+    /// The counters of a thread that works for the statement.
+    pub fn for_thread(&self) -> Self {
+        Self {
+            by_place: AtomicU8::new(self.by_place.load(Ordering::Relaxed)),
+            ..Self::default()
+        }
+    }
+
+    /// Takes what a thread has counted.
+    pub fn merge(&self, thread: &Self) {
+        let counts = thread.take();
         let of = |counter: &AtomicU64, count| counter.fetch_add(count, Ordering::Relaxed);
         of(&self.keys, counts.keys);
         of(&self.next, counts.next);
         of(&self.all, counts.all);
         of(&self.sorted, counts.sorted);
+        thread.take_places(|place, uses| self.used_at(place, uses));
     }
 
     /// Counts rows that were read at a place, beside one of the counts above.
