@@ -149,7 +149,10 @@ impl Metrics {
                 "Connections refused because of max_connections",
             )?,
             tls_accepts: counter("stemdb_tls_accepts_total", "Connections that asked for TLS")?,
-            tls_finished: counter("stemdb_tls_accepts_finished_total", "TLS handshakes that succeeded")?,
+            tls_finished: counter(
+                "stemdb_tls_accepts_finished_total",
+                "TLS handshakes that succeeded",
+            )?,
             aborted_clients: counter(
                 "stemdb_aborted_clients_total",
                 "Connections that ended without goodbye",

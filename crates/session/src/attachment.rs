@@ -96,11 +96,7 @@ pub fn write_of<'a>(plan: &'a CachedPlan, events: &Events) -> Option<&'a WriteAt
 }
 
 /// Where a query reads rows.
-pub fn reads_of<'a>(
-    plan: &'a CachedPlan,
-    query: &QueryPlan,
-    reply: &ReplyContext,
-) -> Option<&'a ReadPlaces> {
+pub fn reads_of<'a>(plan: &'a CachedPlan, query: &QueryPlan, reply: &ReplyContext) -> Option<&'a ReadPlaces> {
     Some(&attachment(plan, query, reply)?.reads)
 }
 

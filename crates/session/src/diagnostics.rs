@@ -49,7 +49,9 @@ impl Diagnostics {
 
     /// What SIGNAL said about a condition, if it made the one at this place.
     pub fn signalled_at(&self, place: usize) -> Option<&Signalled> {
-        self.signalled.as_deref().filter(|signalled| signalled.place == place)
+        self.signalled
+            .as_deref()
+            .filter(|signalled| signalled.place == place)
     }
 
     /// The SQLSTATE of an error that has been added.

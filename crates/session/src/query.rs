@@ -80,7 +80,8 @@ pub fn run_query(
     let eval = session.eval_context(std::mem::take(params), Strictness::Warn);
     let reply = reply::context(session);
     let reads = reads_of(plan, query, &reply).filter(|_| session.shared.events.is_on());
-    eval.reads.set_by_place(reads.map_or(ByPlace::Not, ReadPlaces::by_place));
+    eval.reads
+        .set_by_place(reads.map_or(ByPlace::Not, ReadPlaces::by_place));
     let mut rows = ResultSetSink::new(reply, columns_of(plan, query, &reply), format, out);
     let result = run(session, query, &eval, &mut rows);
     let sent = rows.rows();

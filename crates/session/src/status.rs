@@ -39,7 +39,10 @@ impl SessionView<'_> {
         let opened = shown.of(StatusCounter::HandlerExternalLock) / 2;
         rows.push(("Table_open_cache_hits".to_owned(), opened.to_string()));
         rows.extend(self.of_files_for_tls());
-        let most_since = self.settings.time_zone.from_unix_us(shared.processes.most_since_us());
+        let most_since = self
+            .settings
+            .time_zone
+            .from_unix_us(shared.processes.most_since_us());
         let mut text = Vec::new();
         most_since.write_datetime(0, &mut text);
         let text = String::from_utf8_lossy(&text).into_owned();

@@ -67,7 +67,11 @@ fn number_of(session: &mut Session, name: &str, expr: &Expr) -> Result<u16> {
     let number = match &value {
         Value::Int(number) => Some(*number),
         Value::UInt(number) => i64::try_from(*number).ok(),
-        _ => text.trim().parse::<f64>().ok().map(|number| number.round() as i64),
+        _ => text
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .map(|number| number.round() as i64),
     };
     let number = number.and_then(|number| u16::try_from(number).ok());
     number

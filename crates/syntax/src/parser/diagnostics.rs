@@ -101,7 +101,9 @@ fn state(parser: &mut Parser<'_>) -> Result<String> {
     }
     let state = parser.text_literal()?;
     let is_valid = state.len() == 5
-        && state.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+        && state
+            .bytes()
+            .all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
         && !state.starts_with("00");
     match is_valid {
         true => Ok(state),

@@ -298,7 +298,12 @@ pub fn arithmetic(parser: &mut Parser<'_>, level: u8) -> Result<Expr> {
         {
             parser.grow()?;
             left = Expr::Function {
-                name: if op == Some(BinaryOp::Minus) { "date_sub" } else { "date_add" }.into(),
+                name: if op == Some(BinaryOp::Minus) {
+                    "date_sub"
+                } else {
+                    "date_add"
+                }
+                .into(),
                 args: vec![left, amount, unit],
             };
             continue;
