@@ -128,7 +128,7 @@ fn load_or_make(directory: &Path) -> std::result::Result<Loaded, String> {
                 .map_err(|error| error.to_string())?;
             write_private(&path, pem.as_bytes()).map_err(|error| format!("{}: {error}", path.display()))?;
             let public = directory.join("public_key.pem");
-            fs::write(&public, &loaded.public_pem)
+            write_whole(&public, loaded.public_pem.as_bytes(), 0o644)
                 .map_err(|error| format!("{}: {error}", public.display()))?;
             Ok(loaded)
         }
@@ -149,8 +149,13 @@ fn with_public(private: RsaPrivateKey) -> std::result::Result<Loaded, String> {
     Ok(Loaded { private, public_pem })
 }
 
-/// Writes a file that only its owner may read, either as a whole or not at all.
+/// Writes a file that only its owner may read.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_whole(path, bytes, 0o600)
+}
+
+/// Writes a file either as a whole or not at all, also if the process or the machine stops.
+pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     use std::io::Write;
 
     let temporary = path.with_extension("tmp");
@@ -158,7 +163,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .write(true)
         .create(true)
         .truncate(true)
-        .mode(0o600)
+        .mode(mode)
         .open(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;

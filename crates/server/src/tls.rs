@@ -6,11 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::config::TlsConfig;
-use crate::credentials::write_private;
+use crate::credentials::{write_private, write_whole};
 
 /// Why TLS cannot be offered.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +71,7 @@ type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 fn read(certificate: &Path, key: &Path) -> Result<Identity, TlsError> {
     let chain = certificates(certificate)?;
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|error| no_pem(key, error))?;
     Ok((chain, key))
 }
 
@@ -82,11 +82,22 @@ fn unreadable(path: &Path, reason: &dyn std::fmt::Display) -> TlsError {
     }
 }
 
+/// The library's errors show the bytes, which may be those of a private key.
+fn no_pem(path: &Path, error: pem::Error) -> TlsError {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => {
+            unreadable(path, &"a section does not end: it is cut off or damaged")
+        }
+        pem::Error::IllegalSectionStart { .. } => unreadable(path, &"the first line of a section is damaged"),
+        other => unreadable(path, &other),
+    }
+}
+
 /// The certificates of a PEM file, of which there is one at least.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let found = CertificateDer::pem_file_iter(path)
         .and_then(|certificates| certificates.collect::<Result<Vec<_>, _>>())
-        .map_err(|error| unreadable(path, &error))?;
+        .map_err(|error| no_pem(path, error))?;
     match found.is_empty() {
         true => Err(unreadable(path, &"there is no certificate in it")),
         false => Ok(found),
@@ -104,8 +115,15 @@ fn read_or_make(directory: &Path) -> Result<Identity, TlsError> {
             let path = path.to_owned();
             move |source| TlsError::Unwritable { path, source }
         };
+        // One of another key would be of no use if this ends before its own is written.
+        match fs::remove_file(&certificate) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(unwritable(&certificate)(error));
+            }
+            _ => {}
+        }
         write_private(&key, made.signing_key.serialize_pem().as_bytes()).map_err(unwritable(&key))?;
-        fs::write(&certificate, made.cert.pem()).map_err(unwritable(&certificate))?;
+        write_whole(&certificate, made.cert.pem().as_bytes(), 0o644).map_err(unwritable(&certificate))?;
         tracing::info!("made a self-signed certificate: {}", certificate.display());
     }
     read(&certificate, &key)
@@ -170,5 +188,31 @@ mod tests {
         assert!(server_config(&TlsConfig::SelfMade, None, None).unwrap().is_some());
         let error = server_config(&TlsConfig::SelfMade, Some(&certificate), None).unwrap_err();
         assert!(error.to_string().contains("cert.pem"), "{error}");
+    }
+
+    #[test]
+    fn errors_show_nothing_of_a_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        server_config(&TlsConfig::SelfMade, None, Some(path)).unwrap();
+        let key = path.join("server-key.pem");
+        let pem = fs::read_to_string(&key).unwrap();
+        for damaged in [pem.replacen('\n', "\x0b", 1), pem.replace("-----END", "-----AND")] {
+            fs::write(&key, damaged).unwrap();
+            let error = server_config(&TlsConfig::SelfMade, None, Some(path)).unwrap_err();
+            let shown = error.to_string().replace(&path.display().to_string(), "");
+            assert!(
+                shown.contains("server-key.pem") && shown.contains("section"),
+                "{shown}"
+            );
+            assert!(!shown.contains(|c: char| c.is_ascii_digit()), "{shown}");
+        }
+        // What a run has left that ended before the certificate was written.
+        fs::remove_file(path.join("server-cert.pem")).unwrap();
+        assert!(
+            server_config(&TlsConfig::SelfMade, None, Some(path))
+                .unwrap()
+                .is_some()
+        );
     }
 }
