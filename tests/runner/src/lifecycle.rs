@@ -18,12 +18,13 @@ use crate::{code, text};
 type Check = fn(Program) -> Result<(), String>;
 
 pub fn check(program: &Program, report: &mut Report) {
-    let checks: [(&str, Check); 13] = [
+    let checks: [(&str, Check); 14] = [
         ("one line when ready", one_line),
         ("data outlives a stop", data_stays),
         ("SIGTERM lets transactions finish", drains),
         ("SIGTERM does not wait for ever", drains_at_last),
         ("a second process is refused", second_process),
+        ("connections that have ended leave nothing open", nothing_open),
         ("a damaged log is not taken for its end", damaged_log),
         ("configuration", configuration),
         ("unknown configuration keys", unknown_keys),
@@ -52,6 +53,36 @@ fn one_line(program: Program) -> Result<(), String> {
         [line] if line.contains(&port) => Ok(()),
         _ => Err(format!("it said:\n{log}")),
     }
+}
+
+fn nothing_open(program: Program) -> Result<(), String> {
+    const CONNECTIONS: usize = 100;
+    let server = Server::start(program, &[])?;
+    let connect = |count: usize| -> Result<(), String> {
+        for number in 0..count {
+            let mut conn = server.address.connect().map_err(text)?;
+            conn.query_drop("SELECT 1").map_err(text)?;
+            if number % 2 == 0 {
+                conn.reset().map_err(text)?;
+            }
+        }
+        Ok(())
+    };
+    // Files that the first ones open.
+    connect(3)?;
+    let before = server.open_files()?;
+    connect(CONNECTIONS)?;
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while server.open_files()? > before + CONNECTIONS / 10 {
+        if Instant::now() > deadline {
+            let now = server.open_files()?;
+            return Err(format!(
+                "{before} files were open, and after {CONNECTIONS} connections {now}"
+            ));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
 }
 
 fn data_stays(program: Program) -> Result<(), String> {

@@ -324,6 +324,13 @@ impl Server {
         kilobytes.map(|kb| kb * 1024).ok_or_else(|| format!("no {name}"))
     }
 
+    /// How many files and sockets the process has open.
+    pub fn open_files(&self) -> Result<usize, String> {
+        let child = self.child.as_ref().ok_or("the server does not run")?;
+        let open = fs::read_dir(format!("/proc/{}/fd", child.id())).map_err(|e| e.to_string())?;
+        Ok(open.count())
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }

@@ -270,6 +270,14 @@ impl<'a> Applier<'a> {
             eprintln!("Note: skipped, at {place}: {}", shown(sql));
         } else {
             let may_have_run = self.state.definition.as_deref() == Some(place.as_str());
+            if may_have_run && !statement::can_run_again(sql) {
+                return Err(Error::Log(format!(
+                    "a run has ended while the target was at the statement at {place}, and whether it has run cannot be seen \
+                     by running it again. It is: {}\nLook at the target, do there what it should do if it has not been \
+                     done, and go on with --skip {place}",
+                    shown(sql)
+                )));
+            }
             self.target.run(&self.state.definition_statement(&place))?;
             self.state.definition = Some(place.clone());
             if self.databases.contains(&query.database) {
