@@ -14,6 +14,7 @@ mod metrics;
 mod offline;
 mod serve;
 mod sessions;
+mod spill;
 mod store;
 
 use std::process::ExitCode;

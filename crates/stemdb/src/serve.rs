@@ -17,6 +17,7 @@ use signal_hook::iterator::Signals;
 use crate::budget;
 use crate::configuration::{Configuration, Shutdown};
 use crate::sessions::{Adapter, Connections};
+use crate::spill;
 use crate::store::{self, Opened};
 
 const DEFAULT_STORE: &str = "rocksdb:./stemdb-data";
@@ -122,10 +123,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     let connections = variables.integer("max_connections");
     let memory = budget::start(&configuration.memory, memory_bytes, &memory_parts, connections)?;
     let store = store.within(memory);
-    let spill = data_directory
-        .as_ref()
-        .map_or_else(std::env::temp_dir, |dir| dir.join("spill"));
-    std::fs::create_dir_all(&spill).map_err(|e| format!("{}: {e}", spill.display()))?;
+    let spill = spill::open(data_directory.as_deref())?;
     let config = ServerConfig {
         listen: addresses(&listen)?,
         socket,
@@ -144,7 +142,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     // This comes last: from here on the other servers on the store wait for this one.
     let catalog = open_catalog(&store, &listen, &status, &configuration)
         .map_err(|e| format!("{place}: {}", e.message))?;
-    let shared = Shared::new(store.clone(), catalog, variables, spill);
+    let shared = Shared::new(store.clone(), catalog, variables, spill.path.clone());
     let server = match start(config, &shared, &configuration) {
         Ok(server) => server,
         Err(reason) => {
