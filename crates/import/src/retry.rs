@@ -8,7 +8,7 @@ use crate::error::Error;
 
 const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
 const ER_LOCK_DEADLOCK: u16 = 1213;
-const ER_MEMORY_EXCEEDED: u16 = 8175;
+pub(crate) const ER_MEMORY_EXCEEDED: u16 = 8175;
 /// How often something is tried.
 pub(crate) const ATTEMPTS: u32 = 10;
 /// What finds no memory while it is alone waits a multiple of this.

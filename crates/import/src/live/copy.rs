@@ -19,7 +19,7 @@ use crate::chunk::Chunk;
 use crate::endpoint::{Client, Endpoint};
 use crate::error::Error;
 use crate::inventory::{Column, Table};
-use crate::retry::{Turns, is_for_now};
+use crate::retry::{ER_MEMORY_EXCEEDED, Turns, is_for_now};
 use crate::whole::Whole;
 
 /// A transaction is committed when it has this size.
@@ -229,7 +229,11 @@ impl<'a> Copying<'a> {
     fn load(&self, source: &mut Client, target: &mut Client, unit: &Unit<'_>) -> Result<bool> {
         let done = self.turns.run(
             || unit.table.shown(),
-            |failed| self.load_once(source, target, unit, self.resumed || failed > 0),
+            |failed| match self.load_once(source, target, unit, self.resumed || failed > 0) {
+                // Transactions of a few rows need less.
+                Err(error) if failed > 0 && error.code() == ER_MEMORY_EXCEEDED => Ok(false),
+                done => done,
+            },
         );
         match done {
             // The rows by themselves tell more than this error.
