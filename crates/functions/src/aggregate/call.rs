@@ -235,6 +235,12 @@ impl AggregateCall {
     ) -> Result<Self> {
         // Numbers keep their own type before they become text: here IF and CASE do not show the type of the
         // chosen branch.
+        // MySQL stores rows that it sorts, and a BIT as a number.
+        let is_stored = distinct || !order.is_empty();
+        let of_bits = |arg: Expr| match arg.ty().kind {
+            TypeKind::Bit if is_stored => implicit_cast(arg, SqlType::BIGINT_UNSIGNED),
+            _ => arg,
+        };
         let kept = |arg: Expr| match text_type(&arg.ty(), env.collation) {
             ty if arg.ty().is_numeric() && reads_branches(&arg, &ty) => Expr::Cast {
                 input: Box::new(arg),
@@ -243,7 +249,11 @@ impl AggregateCall {
             },
             _ => arg,
         };
-        let text = crate::bind::call("concat", args.iter().cloned().map(kept).collect(), env)?;
+        let text = crate::bind::call(
+            "concat",
+            args.iter().cloned().map(of_bits).map(kept).collect(),
+            env,
+        )?;
         let collation = text.ty().collation;
         let ty = SqlType {
             kind: TypeKind::LongText,

@@ -227,7 +227,7 @@ impl Collected {
         Ok(value_of(&self.ty, text))
     }
 
-    /// The texts with the separator between them, cut at `@@group_concat_max_len` bytes with warning 1260.
+    /// The texts with the separator between them, cut at `@@group_concat_max_len` bytes: 1260, an error in strict DML.
     fn concatenate(&self, rows: &[&Row], separator: &str, ctx: &EvalContext) -> Result<Vec<u8>> {
         let max = ctx.group_concat_max_len;
         let mut out = Vec::new();
@@ -246,7 +246,7 @@ impl Collected {
             }
             out.truncate(end);
             let message = format!("Row {shown} was cut by GROUP_CONCAT()");
-            ctx.warn(errno::ER_CUT_VALUE_GROUP_CONCAT, message)?;
+            ctx.conversion_lost(errno::ER_CUT_VALUE_GROUP_CONCAT, message)?;
             break;
         }
         Ok(out)

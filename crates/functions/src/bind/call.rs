@@ -1,8 +1,8 @@
 //! Calls of functions and operators by name.
 
-use types::{Error, Result, SqlType, TypeKind, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
-use super::arguments::{implicit_cast, numeric_type, read_members};
+use super::arguments::{implicit_cast, numeric_type, read_members, text_type};
 use super::compare::{ComparisonKind, by_member, date_side, pair, under_one_collation};
 use super::env::TypeEnv;
 use crate::expr::Binding;
@@ -181,8 +181,17 @@ fn bind_between(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         }
         return Ok(None);
     }
-    if types.iter().all(SqlType::is_string) {
-        let mut all = vec![value, low, high];
+    let is_json = |ty: &SqlType| ty.kind == TypeKind::Json;
+    if types.iter().all(|ty| ty.is_string() || is_json(ty)) {
+        // MySQL compares the texts of documents here: strings have quotes.
+        let as_text = |arg: Expr| match is_json(&arg.ty()) {
+            true => {
+                let ty = text_type(&arg.ty(), Collation::Utf8mb4Bin);
+                implicit_cast(arg, ty)
+            }
+            false => arg,
+        };
+        let mut all: Vec<Expr> = [value, low, high].into_iter().map(as_text).collect();
         under_one_collation(&mut all, "between", binding.env)?;
         binding.args = all;
         return Ok(None);

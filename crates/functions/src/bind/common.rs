@@ -92,8 +92,9 @@ fn merge(a: &SqlType, b: &SqlType, collation: Collation) -> SqlType {
 fn integer_rank(kind: TypeKind) -> u8 {
     use TypeKind::*;
     match kind {
+        Year => 0,
         TinyInt => 1,
-        SmallInt | Year => 2,
+        SmallInt => 2,
         MediumInt => 3,
         Int => 4,
         _ => 5,
@@ -112,9 +113,7 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     } else {
         b
     };
-    let kind = if larger.kind == TypeKind::Year {
-        TypeKind::SmallInt
-    } else if larger.kind == TypeKind::Bit {
+    let kind = if larger.kind == TypeKind::Bit {
         TypeKind::BigInt
     } else {
         larger.kind
@@ -128,10 +127,10 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
 }
 
 /// If signed and unsigned integers are mixed and the unsigned type is the largest, the result needs the next
-/// larger type.
+/// larger type. A YEAR fits the signed type.
 fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
     use TypeKind::*;
-    let integers = || types.iter().filter(|t| t.kind != Null);
+    let integers = || types.iter().filter(|t| !matches!(t.kind, Null | Year));
     let mixed = merged.is_integer() && !merged.unsigned && integers().any(|t| t.unsigned);
     if !mixed || !integers().any(|t| t.unsigned && integer_rank(t.kind) == integer_rank(merged.kind)) {
         return merged;
@@ -141,7 +140,16 @@ fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
         SmallInt => MediumInt,
         MediumInt => Int,
         Int => BigInt,
-        _ => return SqlType::decimal(20, 0),
+        _ => {
+            // As many digits as a BIT has bits.
+            let digits = |t: &SqlType| match t.kind {
+                Bit => t.length,
+                _ => integer_digits(t),
+            };
+            let has_bits = integers().any(|t| t.kind == Bit);
+            let widest = integers().map(digits).max().filter(|_| has_bits);
+            return SqlType::decimal(widest.unwrap_or(20), 0);
+        }
     };
     SqlType { kind, ..merged }
 }
@@ -172,7 +180,19 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
         } else {
             SqlType::DOUBLE
         };
-        return SqlType { decimals, ..ty };
+        let is_fixed = |t: &SqlType| t.is_float() && t.decimals < SqlType::NOT_FIXED;
+        let length = match is_fixed(a) && is_fixed(b) {
+            true => {
+                let whole = |t: &SqlType| t.length.saturating_sub(u32::from(t.decimals));
+                whole(a).max(whole(b)) + u32::from(decimals)
+            }
+            false => ty.length,
+        };
+        return SqlType {
+            decimals,
+            length,
+            ..ty
+        };
     }
     let scale = a.decimals.max(b.decimals);
     let whole = integer_digits(a).max(integer_digits(b));

@@ -117,7 +117,16 @@ pub fn without_members(expr: Expr) -> Expr {
 /// The type of a column of UNION, INTERSECT or EXCEPT. `parts` are its columns in the operands. Error 1267 if
 /// their collations are incompatible.
 pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
-    common::unify(parts, "UNION", env)
+    let ty = common::unify(parts, "UNION", env)?;
+    // MySQL counts the bytes of a TEXT as characters here, so that a larger type is needed.
+    let widens = ty.collation.charset().max_bytes_per_char() > 1;
+    let kind = match ty.kind {
+        TypeKind::TinyText if widens => TypeKind::Text,
+        TypeKind::Text if widens => TypeKind::MediumText,
+        TypeKind::MediumText if widens => TypeKind::LongText,
+        kind => kind,
+    };
+    Ok(SqlType { kind, ..ty })
 }
 
 /// Converts a column of an operand to the type of the result. In a text column, a BIT becomes the digits of

@@ -44,7 +44,10 @@ impl Conversion<'_> {
     pub fn invalid_json(&self, kind: &str) -> Result<()> {
         let column = match self.input {
             Expr::Column { label, .. } => label.name().unwrap_or("column"),
-            Expr::Call { function, .. } => function.0.name,
+            Expr::Call { function, .. } => match function.0.name {
+                "->" => "json_extract",
+                name => name,
+            },
             _ => "cast_as_json",
         };
         self.ctx.conversion_lost(

@@ -20,13 +20,27 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("datediff", 2, 2, |_| Ok(integer(9)), datediff).nullability(Nullability::Always),
-    function("timediff", 2, 2, resolve_timediff, timediff).nullability(Nullability::Always),
-    function("timestampdiff", 3, 3, |_| Ok(integer(21)), timestampdiff).nullability(Nullability::Always),
-    function("addtime", 2, 2, resolve_addtime, |c, a| addtime(c, a, 1)).nullability(Nullability::Always),
-    function("subtime", 2, 2, resolve_addtime, |c, a| addtime(c, a, -1)).nullability(Nullability::Always),
-    function("to_days", 1, 1, |_| Ok(integer(8)), to_days).nullability(Nullability::Always),
-    function("to_seconds", 1, 1, |_| Ok(integer(21)), to_seconds).nullability(Nullability::Always),
+    function("datediff", 2, 2, |_| Ok(integer(9)), datediff)
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("timediff", 2, 2, resolve_timediff, timediff)
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("timestampdiff", 3, 3, |_| Ok(integer(21)), timestampdiff)
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("addtime", 2, 2, resolve_addtime, |c, a| addtime(c, a, 1))
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("subtime", 2, 2, resolve_addtime, |c, a| addtime(c, a, -1))
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("to_days", 1, 1, |_| Ok(integer(8)), to_days)
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("to_seconds", 1, 1, |_| Ok(integer(21)), to_seconds)
+        .takes_json()
+        .nullability(Nullability::Always),
     function("from_days", 1, 1, resolve_from_days, from_days).nullability(Nullability::Always),
     function("period_add", 2, 2, resolve_period, period_add),
     function("period_diff", 2, 2, resolve_period, period_diff),

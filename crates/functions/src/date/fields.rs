@@ -77,18 +77,24 @@ static FUNCTIONS: &[FunctionDef] = &[
         |c, a| day(c, a, |d| WeekRule::of_mode(3).week(d).0),
     ),
     function("week", 1, 2, resolve_week, week)
+        .takes_json()
         .sees_null()
         .nullability(Nullability::Always),
     function("yearweek", 1, 2, |b| size_mode(b, 7), year_week)
+        .takes_json()
         .sees_null()
         .nullability(Nullability::Always),
     part("dayname", name_type, day_name),
     part("monthname", name_type, month_name),
-    function("extract", 2, 2, resolve_extract, extract).nullability(Nullability::Always),
+    function("extract", 2, 2, resolve_extract, extract)
+        .takes_json()
+        .nullability(Nullability::Always),
 ];
 
 const fn part(name: &'static str, resolve: crate::expr::ResolveFn, eval: ScalarFn) -> FunctionDef {
-    function(name, 1, 1, resolve, eval).nullability(Nullability::Always)
+    function(name, 1, 1, resolve, eval)
+        .takes_json()
+        .nullability(Nullability::Always)
 }
 
 fn quarter(month: u8) -> i64 {

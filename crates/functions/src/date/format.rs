@@ -18,8 +18,12 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("date_format", 2, 2, resolve, date_format).nullability(Nullability::Always),
-    function("time_format", 2, 2, resolve, time_format).nullability(Nullability::Always),
+    function("date_format", 2, 2, resolve, date_format)
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("time_format", 2, 2, resolve, time_format)
+        .takes_json()
+        .nullability(Nullability::Always),
     function("get_format", 2, 2, resolve_get, get_format).nullability(Nullability::Always),
 ];
 

@@ -10,6 +10,7 @@ use crate::Expr;
 use crate::datum::Datum;
 use crate::datum::to_decimal;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::json::convert;
 use crate::registry::{Family, function};
 use crate::temporal::{self, DateRules, parse};
 
@@ -19,11 +20,20 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("date_add", 3, 3, resolve, |c, a| add(c, a, 1)).nullability(Nullability::Always),
-    function("date_sub", 3, 3, resolve, |c, a| add(c, a, -1)).nullability(Nullability::Always),
-    function("adddate", 2, 3, resolve_days, |c, a| add(c, a, 1)).nullability(Nullability::Always),
-    function("subdate", 2, 3, resolve_days, |c, a| add(c, a, -1)).nullability(Nullability::Always),
+    function("date_add", 3, 3, resolve, |c, a| add(c, a, 1))
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("date_sub", 3, 3, resolve, |c, a| add(c, a, -1))
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("adddate", 2, 3, resolve_days, |c, a| add(c, a, 1))
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("subdate", 2, 3, resolve_days, |c, a| add(c, a, -1))
+        .takes_json()
+        .nullability(Nullability::Always),
     function("timestampadd", 3, 3, resolve_timestampadd, |c, a| add(c, a, 1))
+        .takes_json()
         .nullability(Nullability::Always),
 ];
 
@@ -231,6 +241,9 @@ fn spells_date_only(datum: &Datum<'_>) -> bool {
     match datum {
         Datum::String(_) | Datum::Bytes(_) => {
             parse::datetime(datum.bytes(), DateRules::IMPOSSIBLE).is_some_and(|p| !p.has_time)
+        }
+        Datum::Json(json) => {
+            convert::datetime(*json, DateRules::IMPOSSIBLE).is_some_and(|parsed| !parsed.has_time)
         }
         number => temporal::split_number(number).is_some_and(|(whole, _)| temporal::is_date_number(whole)),
     }

@@ -17,15 +17,24 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("date", 1, 1, |_| Ok(SqlType::DATE), date).nullability(Nullability::Always),
-    function("time", 1, 1, |b| Ok(SqlType::time(fraction_digits(b, 0))), time)
+    function("date", 1, 1, |_| Ok(SqlType::DATE), date)
+        .takes_json()
         .nullability(Nullability::Always),
-    function("timestamp", 1, 2, resolve_timestamp, timestamp).nullability(Nullability::Always),
-    function("last_day", 1, 1, |_| Ok(SqlType::DATE), last_day).nullability(Nullability::Always),
+    function("time", 1, 1, |b| Ok(SqlType::time(fraction_digits(b, 0))), time)
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("timestamp", 1, 2, resolve_timestamp, timestamp)
+        .takes_json()
+        .nullability(Nullability::Always),
+    function("last_day", 1, 1, |_| Ok(SqlType::DATE), last_day)
+        .takes_json()
+        .nullability(Nullability::Always),
     function("makedate", 2, 2, resolve_makedate, makedate).nullability(Nullability::Always),
     function("maketime", 3, 3, resolve_maketime, maketime).nullability(Nullability::Always),
     function("sec_to_time", 1, 1, resolve_sec_to_time, sec_to_time).nullability(Nullability::Always),
-    function("time_to_sec", 1, 1, |_| Ok(integer(10)), time_to_sec).nullability(Nullability::Always),
+    function("time_to_sec", 1, 1, |_| Ok(integer(10)), time_to_sec)
+        .takes_json()
+        .nullability(Nullability::Always),
 ];
 
 fn date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

@@ -23,8 +23,10 @@ use types::temporal::{DateTime, Time};
 use types::{Collation, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
+use crate::cast::conversion::Conversion;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call};
+use crate::json::convert;
 use crate::temporal::{self, DateRules, parse};
 
 /// The English names, which STR_TO_DATE() reads.
@@ -69,12 +71,39 @@ pub(crate) fn datetime_at(
     rules: DateRules,
 ) -> Result<Option<DateTime>> {
     let datum = args.get(index).copied().unwrap_or(Datum::Null);
+    if let Datum::Json(json) = datum {
+        return match convert::datetime(json, rules.under(&call.ctx.sql_mode)) {
+            Some(parsed) => Ok(temporal::complete(&parsed, call.ctx)),
+            None => no_moment(call, index),
+        };
+    }
     temporal::to_datetime(datum, &call.arg_type(index), call.ctx, rules)
+}
+
+/// JSON that is no date and no time: NULL, and a warning.
+fn no_moment<T>(call: &Call<'_>, index: usize) -> Result<Option<T>> {
+    if let Some(input) = call.args.get(index) {
+        let conversion = Conversion {
+            from: input.ty(),
+            to: SqlType::datetime(6),
+            implicit: true,
+            ctx: call.ctx,
+            input,
+        };
+        conversion.invalid_json(convert::MOMENT)?;
+    }
+    Ok(None)
 }
 
 /// Argument `index` as a TIME in microseconds.
 pub(crate) fn time_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Result<Option<i64>> {
     let datum = args.get(index).copied().unwrap_or(Datum::Null);
+    if let Datum::Json(json) = datum {
+        return match convert::time(json) {
+            Some(parsed) => Ok(Some(Time(parsed.rounded(call.ctx)).clamped().0)),
+            None => no_moment(call, index),
+        };
+    }
     temporal::to_time(datum, &call.arg_type(index), call.ctx)
 }
 
@@ -94,8 +123,12 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
     {
         return Ok(Some(Moment::DateTime(DateTime::unpack(packed))));
     }
-    if let Datum::String(_) | Datum::Bytes(_) = datum
-        && let Ok(parsed) = parse::time(datum.bytes())
+    let parsed = match datum {
+        Datum::String(_) | Datum::Bytes(_) => parse::time(datum.bytes()).ok(),
+        Datum::Json(json) => convert::time(json),
+        _ => None,
+    };
+    if let Some(parsed) = parsed
         && let Some(date) = parsed.moment(call.ctx)
     {
         let date = if parsed.rounding != 0 && !call.ctx.sql_mode.time_truncate_fractional {
@@ -111,7 +144,7 @@ pub(crate) fn moment_at(call: &Call<'_>, args: &[Datum<'_>], index: usize) -> Re
     {
         return Ok(Some(Moment::DateTime(at)));
     }
-    Ok(temporal::to_time(datum, &ty, call.ctx)?.map(Moment::Time))
+    Ok(time_at(call, args, index)?.map(Moment::Time))
 }
 
 /// Argument `index` as a date or a point in time, and whether it is a date alone.
@@ -130,6 +163,9 @@ pub(crate) fn dated_at(
         _ if ty.is_datetime() => ty.kind == TypeKind::Date,
         Datum::String(_) | Datum::Bytes(_) => {
             parse::datetime(datum.bytes(), DateRules::IMPOSSIBLE).is_some_and(|parsed| !parsed.has_time)
+        }
+        Datum::Json(json) => {
+            convert::datetime(json, DateRules::IMPOSSIBLE).is_some_and(|parsed| !parsed.has_time)
         }
         // A number with fewer digits than a point in time has.
         number => temporal::split_number(&number).is_some_and(|(n, _)| n != 0 && n < 10_000_101_000_000),

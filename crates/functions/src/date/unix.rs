@@ -22,8 +22,12 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("from_unixtime", 1, 2, resolve_from, from_unixtime)
         .nullability(Nullability::Always)
         .session(),
-    function("unix_timestamp", 0, 1, resolve_to, unix_timestamp).session(),
-    function("convert_tz", 3, 3, resolve_convert, convert_tz).nullability(Nullability::Always),
+    function("unix_timestamp", 0, 1, resolve_to, unix_timestamp)
+        .takes_json()
+        .session(),
+    function("convert_tz", 3, 3, resolve_convert, convert_tz)
+        .takes_json()
+        .nullability(Nullability::Always),
     function("at time zone", 2, 2, resolve_at_time_zone, at_time_zone)
         .nullability(Nullability::Always)
         .session(),

@@ -54,7 +54,7 @@ pub(crate) fn cast(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Json
 }
 
 /// Functions whose result is a truth value, although its type is a wider integer.
-const TRUTHS: &[&str] = &["json_valid", "json_contains", "json_contains_path"];
+const TRUTHS: &[&str] = &["json_valid", "json_contains", "json_contains_path", "strcmp"];
 /// Functions that choose among their arguments. MySQL treats a chosen truth value as a number.
 const CHOICES: &[&str] = &[
     "if", "ifnull", "nullif", "coalesce", "greatest", "least", "nth of",

@@ -7,6 +7,7 @@ use super::argument::{Document, document, path_at};
 use super::convert::parse_argument;
 use super::path;
 use crate::bind::literal_type;
+use crate::cast::number_text::parse_double;
 use crate::context::{EvalContext, Strictness};
 use crate::datum::Datum;
 use crate::eval::eval_value;
@@ -51,6 +52,11 @@ pub(super) fn resolve_value(binding: &mut Binding<'_>) -> Result<SqlType> {
 /// A default as a value of the type. It must be one without a loss.
 fn default_of(value: Value, from: SqlType, ty: &SqlType) -> Result<Expr> {
     let text = value.display_text(&from);
+    if ty.kind == TypeKind::Json && from.is_string() {
+        let json = parse_argument(text.as_bytes(), 1, "json_value")?;
+        return Ok(Expr::literal(Value::Json(json), *ty));
+    }
+    let is_number = !from.is_string() || !text.is_empty() && parse_double(text.as_bytes()).complete;
     let json = match value {
         // A date is written as a text, and is a number inside.
         value if from.is_temporal() => Json::String(value.display_text(&from)),
@@ -63,6 +69,13 @@ fn default_of(value: Value, from: SqlType, ty: &SqlType) -> Result<Expr> {
     let is_whole = !ty.is_integer() || !matches!(json, Json::Double(_) | Json::Decimal(_));
     match converted(JsonBinary::new(&json)?.root(), ty, &EvalContext::default())? {
         Some(value) if is_whole => Ok(Expr::literal(value, *ty)),
+        _ if is_whole && (ty.is_string() || ty.is_numeric() && is_number) => Err(Error::new(
+            errno::ER_DATA_OUT_OF_RANGE,
+            format!(
+                "{} DEFAULT value is out of range in 'json_value'",
+                range_name(ty).replace("STRING", "CHAR")
+            ),
+        )),
         _ => Err(Error::new(
             errno::ER_TRUNCATED_WRONG_VALUE,
             format!("Truncated incorrect {} value: '{text}'", cast_name(ty)),
@@ -199,7 +212,8 @@ fn within(value: f64, ty: &SqlType) -> bool {
     let value = value.round();
     match ty.unsigned {
         true => (0.0..2.0 * TWO_TO_63).contains(&value),
-        false => (-TWO_TO_63..TWO_TO_63).contains(&value),
+        // The smallest BIGINT is the nearest double of smaller numbers, too.
+        false => -TWO_TO_63 < value && value < TWO_TO_63,
     }
 }
 

@@ -12,6 +12,12 @@ use crate::context::{EvalContext, Strictness};
 /// How many NESTED PATHs a JSON_TABLE may have.
 const NESTED_MAX: usize = 16;
 
+/// The type of `FOR ORDINALITY` columns.
+pub const ORDINALITY: SqlType = SqlType {
+    length: 10,
+    ..SqlType::BIGINT
+};
+
 /// The definition of a JSON_TABLE.
 #[derive(Debug, Clone)]
 pub struct JsonTable {
@@ -84,7 +90,7 @@ impl Level {
 
     /// `name FOR ORDINALITY`
     pub fn add_ordinality(&mut self, position: usize, name: &str) {
-        self.add(position, name, SqlType::BIGINT, ColumnKind::Ordinality);
+        self.add(position, name, ORDINALITY, ColumnKind::Ordinality);
     }
 
     /// `name type EXISTS PATH path`
@@ -97,7 +103,8 @@ impl Level {
     /// `name type PATH path on_empty on_error`
     ///
     /// # Errors
-    /// 3143 for an invalid path, 1067 for a default that is not a value of the type.
+    /// 3143 for an invalid path, 3141 for a default that is not JSON, 3156 and 3669 for one that is not a value of the
+    /// type.
     pub fn add_value(
         &mut self,
         position: usize,
@@ -138,7 +145,7 @@ impl JsonTable {
     /// `types`: of the columns by position.
     ///
     /// # Errors
-    /// 3669 for too many NESTED PATHs.
+    /// 3670 for too many NESTED PATHs.
     pub fn new(alias: &str, root: Level, types: Vec<SqlType>) -> Result<Self> {
         if root.count_nested() > NESTED_MAX {
             return Err(Error::new(
@@ -253,24 +260,28 @@ impl JsonTable {
         };
         match (value, on_error) {
             (Err(_), Fallback::Value(value)) => Ok(value.clone()),
-            (value, _) => value,
+            (value, _) => value.map_err(|error| misfit(error, &column.name, &column.ty)),
         }
     }
 }
 
 /// A default in the type of its column.
-///
-/// # Errors
-/// 1067
 fn default_value(text: &str, name: &str, ty: &SqlType) -> Result<Value> {
-    let json = JsonBinary::parse(text.as_bytes()).ok();
-    let value = json.and_then(|json| stored(json.root(), ty, name, &strict(&EvalContext::default())).ok());
-    value.ok_or_else(|| {
-        Error::new(
-            errno::ER_INVALID_DEFAULT,
-            format!("Invalid default value for '{name}'"),
-        )
-    })
+    let json = parse_argument(text.as_bytes(), 1, "JSON_TABLE")?;
+    let context = strict(&EvalContext::default());
+    stored(json.root(), ty, name, &context).map_err(|error| misfit(error, name, ty))
+}
+
+/// The error of a value that a column cannot take: 3669, unless it is about JSON.
+fn misfit(error: Error, name: &str, ty: &SqlType) -> Error {
+    match error.code {
+        errno::ER_WRONG_JSON_TABLE_VALUE => error,
+        errno::ER_INVALID_JSON_VALUE_FOR_CAST if !ty.is_temporal() => error,
+        _ => Error::new(
+            errno::ER_JT_VALUE_OUT_OF_RANGE,
+            format!("Value is out of range for JSON_TABLE's column '{name}'"),
+        ),
+    }
 }
 
 /// A context in which a value that does not fit is an error, so that ON ERROR applies.

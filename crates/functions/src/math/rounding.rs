@@ -105,8 +105,8 @@ fn sign(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }))
 }
 
-/// A decimal of up to this many digits before the point becomes a BIGINT.
-const BIGINT_SAFE_DIGITS: u32 = 16;
+/// A decimal of up to this many digits becomes a BIGINT. A point counts as one of them.
+const BIGINT_SAFE_DIGITS: u32 = 18;
 
 fn resolve_whole(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.number(0);
@@ -117,11 +117,13 @@ fn resolve_whole(binding: &mut Binding<'_>) -> Result<SqlType> {
     if !ty.is_decimal() {
         return Ok(bigint(ty.unsigned));
     }
-    let (digits, _) = binding.args.first().map_or((1, 0), digits);
+    let (digits, scale) = binding.args.first().map_or((1, 0), digits);
+    // Rounding may add a digit.
+    let digits = digits + u32::from(scale > 0);
     Ok(if digits <= BIGINT_SAFE_DIGITS {
         bigint(false)
     } else {
-        SqlType::decimal((digits + 1).min(65), 0)
+        SqlType::decimal(digits.min(65), 0)
     })
 }
 

@@ -68,9 +68,13 @@ fn integer(length: u32, unsigned: bool) -> SqlType {
     }
 }
 
-fn decimal(whole: u32, scale: u32) -> SqlType {
+/// Of two unsigned numbers it is unsigned, too.
+fn decimal(whole: u32, scale: u32, unsigned: bool) -> SqlType {
     let scale = scale.min(u32::from(Decimal::MAX_SCALE));
-    SqlType::decimal((whole + scale).clamp(1, 65), scale as u8)
+    SqlType {
+        unsigned,
+        ..SqlType::decimal((whole + scale).clamp(1, 65), scale as u8)
+    }
 }
 
 /// A double with as many digits as its operands, if these are fixed: `PI() * 2` prints six.
@@ -91,11 +95,12 @@ fn resolve_sum(binding: &mut Binding<'_>) -> Result<SqlType> {
     if inexact(&a) || inexact(&b) {
         return Ok(double(&a, &b));
     }
+    let signed = binding.name == "-" && binding.env.sql_mode.no_unsigned_subtraction;
     if a.is_decimal() || b.is_decimal() {
         let ((wa, sa), (wb, sb)) = both_digits(binding);
-        return Ok(decimal(wa.max(wb) + 1, u32::from(sa.max(sb))));
+        let unsigned = !signed && a.unsigned && b.unsigned;
+        return Ok(decimal(wa.max(wb) + 1, u32::from(sa.max(sb)), unsigned));
     }
-    let signed = binding.name == "-" && binding.env.sql_mode.no_unsigned_subtraction;
     let unsigned = !signed && (a.unsigned || b.unsigned);
     Ok(integer(a.length.max(b.length) + 1, unsigned))
 }
@@ -107,7 +112,11 @@ fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
     }
     if a.is_decimal() || b.is_decimal() {
         let ((wa, sa), (wb, sb)) = both_digits(binding);
-        return Ok(decimal(wa + wb, u32::from(sa) + u32::from(sb)));
+        return Ok(decimal(
+            wa + wb,
+            u32::from(sa) + u32::from(sb),
+            a.unsigned && b.unsigned,
+        ));
     }
     Ok(integer(a.length + b.length, a.unsigned || b.unsigned))
 }
@@ -126,7 +135,10 @@ fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
     let increment = u32::from(binding.env.div_precision_increment);
     let scale = (u32::from(sa) + increment).min(u32::from(Decimal::MAX_SCALE));
     let precision = (wa + u32::from(sa) + u32::from(sb) + increment).clamp(scale.max(1), 65);
-    Ok(SqlType::decimal(precision, scale as u8))
+    Ok(SqlType {
+        unsigned: a.unsigned && b.unsigned,
+        ..SqlType::decimal(precision, scale as u8)
+    })
 }
 
 fn resolve_integer_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -148,7 +160,11 @@ fn resolve_remainder(binding: &mut Binding<'_>) -> Result<SqlType> {
     }
     if a.is_decimal() || b.is_decimal() {
         let ((wa, sa), (wb, sb)) = both_digits(binding);
-        return Ok(decimal(wa.max(wb), u32::from(sa.max(sb))));
+        return Ok(decimal(
+            wa.max(wb),
+            u32::from(sa.max(sb)),
+            a.unsigned && b.unsigned,
+        ));
     }
     Ok(integer(a.length.max(b.length), a.unsigned))
 }
@@ -160,7 +176,10 @@ fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
         return Ok(double(&ty, &ty));
     }
     if ty.is_decimal() {
-        return Ok(ty);
+        return Ok(SqlType {
+            unsigned: false,
+            ..ty
+        });
     }
     // The negation of a literal that is out of BIGINT's range is a DECIMAL.
     let literal = match binding.args.first() {
@@ -227,6 +246,7 @@ fn exact(
     match call.ty.kind {
         TypeKind::Double => fit_double(call, doubles(to_double(a), to_double(b))),
         TypeKind::Decimal => match decimals(&to_decimal(a), &to_decimal(b)) {
+            Some(d) if call.ty.unsigned && d.is_negative() => Err(call.out_of_range("DECIMAL UNSIGNED")),
             Some(d) => Ok(Value::Decimal(d)),
             None => Err(call.out_of_range("DECIMAL")),
         },

@@ -29,6 +29,8 @@ pub(crate) fn evaluate(
     let result = match call.ty.kind {
         TypeKind::Double => doubles(call.def.name, a, b),
         TypeKind::Decimal if call.def.name == "/" => quotients(call, a, b, rows),
+        // A negative difference is an error.
+        TypeKind::Decimal if call.def.name == "-" && call.ty.unsigned => None,
         TypeKind::Decimal => decimals(call.def.name, a, b),
         _ => integers(call, a, b),
     };

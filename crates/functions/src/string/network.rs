@@ -70,15 +70,12 @@ fn inet_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
-    let parts: Option<Vec<u64>> = text(datum)
-        .split('.')
-        .map(|p| {
-            let digits = !p.is_empty() && p.len() <= 3 && p.bytes().all(|b| b.is_ascii_digit());
-            digits.then(|| p.parse().ok()).flatten().filter(|v| *v <= 255)
-        })
-        .collect();
+    // A part without digits is 0, except the last.
+    let parts: Option<Vec<u64>> = text(datum).split('.').map(octet).collect();
     match parts.as_deref() {
-        Some([first @ .., last]) if first.len() <= 3 => {
+        Some([first @ .., last])
+            if first.len() <= 3 && !text(datum).ends_with('.') && !text(datum).is_empty() =>
+        {
             let high = first.iter().fold(0, |v, p| v << 8 | p);
             let shift = if first.is_empty() {
                 0
@@ -92,6 +89,14 @@ fn inet_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             Ok(Value::Null)
         }
     }
+}
+
+/// A part of an address: digits, of a number up to 255.
+fn octet(part: &str) -> Option<u64> {
+    part.bytes().try_fold(0, |value: u64, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        Some(value * 10 + digit).filter(|value| *value <= 255)
+    })
 }
 
 fn resolve_ntoa(binding: &mut Binding<'_>) -> Result<SqlType> {

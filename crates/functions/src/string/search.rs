@@ -193,7 +193,9 @@ fn strcmp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 /// and otherwise as doubles.
 fn resolve_field(binding: &mut Binding<'_>) -> Result<SqlType> {
     let null = |e: &Expr| e.ty().kind == types::TypeKind::Null;
-    let is_text = |ty: &SqlType| ty.is_string() || ty.is_datetime() || ty.kind == TypeKind::Time;
+    let is_text = |ty: &SqlType| {
+        ty.is_string() || ty.is_datetime() || matches!(ty.kind, TypeKind::Time | TypeKind::Json)
+    };
     if binding.args.iter().all(|a| is_text(&a.ty()) || null(a)) {
         let texts: Vec<usize> = (1..binding.args.len())
             .filter(|i| !null(&binding.args[*i]))

@@ -19,8 +19,6 @@ pub struct Blocks<'a> {
     written: Option<Row>,
     /// The rows of block `n + 1`.
     blocks: Vec<(&'static str, Vec<Row>)>,
-    /// The results of unions.
-    results: Vec<Row>,
     common_tables: HashMap<CommonTableId, usize>,
     outer: HashMap<usize, Option<String>>,
 }
@@ -31,7 +29,6 @@ impl<'a> Blocks<'a> {
             possible_keys,
             written: None,
             blocks: Vec::new(),
-            results: Vec::new(),
             common_tables: HashMap::new(),
             outer: HashMap::new(),
         }
@@ -57,7 +54,7 @@ impl<'a> Blocks<'a> {
     }
 
     pub fn into_rows(mut self) -> Vec<Row> {
-        if let ([(name @ "PRIMARY", _)], true) = (self.blocks.as_mut_slice(), self.results.is_empty()) {
+        if let [(name @ "PRIMARY", _)] = self.blocks.as_mut_slice() {
             *name = "SIMPLE";
         }
         let mut all: Vec<Row> = Vec::new();
@@ -69,7 +66,6 @@ impl<'a> Blocks<'a> {
                 ..row
             }));
         }
-        all.extend(self.results);
         for row in &mut all {
             let keys = self
                 .possible_keys
@@ -125,6 +121,10 @@ impl<'a> Blocks<'a> {
         }
         if impossible && matches!(source, Rel::Scan(_)) {
             self.add(id, remark("Impossible WHERE"));
+            return;
+        }
+        if let Rel::SetOperation { .. } = source {
+            self.set_operation(source, id, sorts);
             return;
         }
         self.source(source, id);
@@ -183,13 +183,7 @@ impl<'a> Blocks<'a> {
                 self.add(id, row);
             }
             Rel::Apply(apply) => self.apply(apply, id),
-            Rel::SetOperation { operator, all, .. } => {
-                let mut ids = Vec::new();
-                self.operands(rel, *operator, *all, id, true, &mut ids);
-                if !*all || *operator != SetOperator::Union {
-                    self.results.push(result_of(*operator, &ids));
-                }
-            }
+            Rel::SetOperation { .. } => self.set_operation(rel, id, false),
             Rel::With {
                 id: table,
                 definition,
@@ -233,8 +227,30 @@ impl<'a> Blocks<'a> {
         self.block("DERIVED", rel)
     }
 
+    /// The subqueries of a statement's assignments, whose row is no table.
+    pub fn subqueries(&mut self, rel: &Rel) {
+        if self.blocks.is_empty() {
+            self.blocks.push(("PRIMARY", Vec::new()));
+        }
+        match rel {
+            Rel::Apply(apply) => {
+                self.subqueries(&apply.input);
+                self.subquery(apply, 1);
+            }
+            Rel::Join(join) => {
+                self.subqueries(&join.left);
+                self.block("SUBQUERY", &join.right);
+            }
+            other => other.input().into_iter().for_each(|input| self.subqueries(input)),
+        }
+    }
+
     fn apply(&mut self, apply: &Apply, id: usize) {
         self.side(&apply.input, id);
+        self.subquery(apply, id);
+    }
+
+    fn subquery(&mut self, apply: &Apply, id: usize) {
         let names = of_columns(&apply.input);
         for outer in &apply.outer {
             self.outer
@@ -258,6 +274,20 @@ impl<'a> Blocks<'a> {
                 },
                 &apply.subquery,
             );
+        }
+    }
+
+    /// The queries of an operation, and its result, which is a block as well: rows that are distinct or sorted.
+    fn set_operation(&mut self, rel: &Rel, id: usize, sorts: bool) {
+        let Rel::SetOperation { operator, all, .. } = rel else {
+            return;
+        };
+        let mut ids = Vec::new();
+        self.operands(rel, *operator, *all, id, true, &mut ids);
+        if sorts || !*all || *operator != SetOperator::Union {
+            let (name, mut row) = result_of(*operator, &ids);
+            row.extra.extend(sorts.then(|| "Using filesort".into()));
+            self.blocks.push((name, vec![row]));
         }
     }
 
@@ -321,18 +351,18 @@ fn derived_table(id: Option<usize>) -> Row {
     }
 }
 
-fn result_of(operator: SetOperator, ids: &[usize]) -> Row {
+fn result_of(operator: SetOperator, ids: &[usize]) -> (&'static str, Row) {
     let (select_type, name) = match operator {
         SetOperator::Union => ("UNION RESULT", "union"),
         SetOperator::Intersect => ("INTERSECT RESULT", "intersect"),
         SetOperator::Except => ("EXCEPT RESULT", "except"),
     };
     let ids: Vec<String> = ids.iter().map(usize::to_string).collect();
-    Row {
-        select_type,
+    let row = Row {
         table: Some(format!("<{name}{}>", ids.join(","))),
         how: Some("ALL"),
         extra: vec!["Using temporary".into()],
         ..Row::default()
-    }
+    };
+    (select_type, row)
 }

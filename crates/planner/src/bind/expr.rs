@@ -216,6 +216,12 @@ impl Binder<'_> {
         context: &Context<'_>,
     ) -> Result<Expr> {
         let args = self.comparands(operands, context)?;
+        if name == "between" && args.iter().any(|arg| arg.ty().kind == TypeKind::Json) {
+            self.warn_each_time(Warning::warning(
+                errno::ER_NOT_SUPPORTED_YET,
+                "This version of MySQL doesn't yet support 'comparison of JSON in the BETWEEN operator'",
+            ));
+        }
         self.negatable(name, args, negated)
     }
 
@@ -477,6 +483,14 @@ impl Binder<'_> {
         }
         if lower == "grouping" && !context.grouped {
             return Err(invalid_group_function());
+        }
+        // A number would be a position, as in GROUP BY.
+        let is_position = |arg: &ast::Expr| matches!(arg, ast::Expr::Number(ast::NumberText::Integer(_)));
+        if lower == "grouping" && args.iter().any(is_position) {
+            return Err(Error::new(
+                errno::ER_WRONG_ARGUMENTS,
+                "Incorrect arguments to GROUPING function",
+            ));
         }
         if let ("name_const", [name, value]) = (lower.as_str(), args)
             && !(is_constant_name(name) && is_constant_value(value))

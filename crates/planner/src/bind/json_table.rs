@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use functions::json_table::{JsonTable, Level, OnCondition};
+use functions::json_table::{JsonTable, Level, ORDINALITY, OnCondition};
 use syntax::ast::{JsonTableColumn, JsonTableCondition, TypeName};
 use types::{Error, Result, SqlType, TypeKind};
 
@@ -70,7 +70,7 @@ fn json_level(
         match column {
             JsonTableColumn::Ordinality(name) => {
                 level.add_ordinality(position, name);
-                columns.push(json_column(binder, name, SqlType::BIGINT));
+                columns.push(json_column(binder, name, ORDINALITY));
             }
             JsonTableColumn::Exists { name, ty, path } => {
                 let ty = json_column_type(binder, name, ty)?;

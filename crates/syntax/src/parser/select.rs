@@ -30,7 +30,6 @@ fn select_options(parser: &mut Parser<'_>) -> Result<Select> {
     let mut distinct = None;
     let mut select = Select::default();
     loop {
-        let start = parser.start();
         match parser.eat_any(&[
             Kw::ALL,
             Kw::DISTINCT,
@@ -52,7 +51,10 @@ fn select_options(parser: &mut Parser<'_>) -> Result<Select> {
             Some(word @ (Kw::ALL | Kw::DISTINCT | Kw::DISTINCTROW)) => {
                 let wanted = word != Kw::ALL;
                 if distinct.is_some_and(|d| d != wanted) {
-                    return Err(parser.error_at(start));
+                    return Err(Error::new(
+                        errno::ER_WRONG_USAGE,
+                        "Incorrect usage of ALL and DISTINCT",
+                    ));
                 }
                 distinct = Some(wanted);
             }
