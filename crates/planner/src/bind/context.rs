@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use functions::aggregate::AggregateCall;
 use functions::window::WindowCall;
-use types::{Error, errno};
+use types::{Error, SqlType, errno};
 
 use super::names::Names;
 use super::subqueries::Subqueries;
@@ -44,6 +44,8 @@ pub struct Context<'a> {
     pub first_own: ColumnId,
     /// The expression is the argument of an aggregate of this query.
     pub is_argument: bool,
+    /// The type of the parameters in an expression of nothing else, which its place decides.
+    pub parameters: Option<SqlType>,
 }
 
 impl<'a> Context<'a> {
@@ -60,6 +62,7 @@ impl<'a> Context<'a> {
             outer: None,
             first_own: ColumnId(0),
             is_argument: false,
+            parameters: None,
         }
     }
 

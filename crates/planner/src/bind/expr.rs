@@ -117,7 +117,7 @@ impl Binder<'_> {
         bind::call(name, args, &self.types)
     }
 
-    fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
+    pub(super) fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
         if let Some(refused) = self.in_definition {
             return Err(refused(None));
         }

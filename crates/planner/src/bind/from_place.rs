@@ -80,6 +80,15 @@ pub fn filtered(input: Logical, predicate: Option<Expr>) -> Logical {
     }
 }
 
+/// Error 1353.
+pub fn other_column_count() -> Error {
+    Error::new(
+        ER_WRONG_COLUMN_LIST,
+        "In definition of view, derived table or common table expression, SELECT list and column names list have \
+         different column counts",
+    )
+}
+
 /// The columns of a derived table or common table expression under the names of its list, if it has one.
 ///
 /// # Errors
@@ -87,11 +96,7 @@ pub fn filtered(input: Logical, predicate: Option<Expr>) -> Logical {
 pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Result<Vec<RelationColumn>> {
     if !names.is_empty() {
         if names.len() != columns.len() {
-            return Err(Error::new(
-                ER_WRONG_COLUMN_LIST,
-                "In definition of view, derived table or common table expression, SELECT list and column names list have \
-                 different column counts",
-            ));
+            return Err(other_column_count());
         }
         for (column, name) in columns.iter_mut().zip(names) {
             column.name.clone_from(name);

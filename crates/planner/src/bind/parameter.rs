@@ -7,7 +7,7 @@
 //! the values when it executes the statement.
 
 use functions::{Expr, bind};
-use types::{Error, Result, SqlType, TypeKind};
+use types::{Collation, Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::context::Context;
@@ -45,14 +45,15 @@ pub(super) fn shown(binder: &Binder<'_>, expr: Expr) -> Expr {
 }
 
 /// The arguments of a function or operator. Parameters without a value get derived types, which are
-/// reported in `env.places` to the executor of the statement.
+/// reported in `env.places` to the executor of the statement. A text that it gives all the same is converted
+/// where it is used.
 pub(super) fn operands(
     binder: &Binder<'_>,
     function: &str,
     args: &[&ast::Expr],
     context: &Context<'_>,
 ) -> Result<Vec<Expr>> {
-    let waits = |arg: &ast::Expr| !binder.env.params_known && matches!(arg, ast::Expr::Parameter(_));
+    let waits = |arg: &ast::Expr| !binder.env.literal_params && is_untyped(arg);
     let mut bound = Vec::with_capacity(args.len());
     for arg in args {
         bound.push(match waits(arg) {
@@ -64,22 +65,56 @@ pub(super) fn operands(
     for (position, arg) in args.iter().enumerate() {
         all.push(match (&bound[position], arg) {
             (None, ast::Expr::Parameter(index)) => {
-                let place = place(function, position, args, &bound);
-                keep_place(binder, *index, place);
-                bind_parameter(binder, *index, place)?
+                let place = place(function, position, args, &bound, context.parameters);
+                of_place(binder, *index, place)?
             }
             (Some(expr), _) => expr.clone(),
-            (None, arg) => binder.scalar(arg, context)?,
+            (None, arg) => {
+                let parameters = place(function, position, args, &bound, context.parameters);
+                let context = Context {
+                    parameters,
+                    ..*context
+                };
+                binder.scalar(arg, &context)?
+            }
         });
     }
     Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
 }
 
-fn keep_place(binder: &Binder<'_>, index: usize, place: Option<SqlType>) {
+/// Whether an expression is a parameter, or computed of parameters alone by operations that take any type: its place
+/// decides their types.
+fn is_untyped(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Parameter(_) => true,
+        ast::Expr::Binary { op, left, right } if op.is_arithmetic() => {
+            matches!(op.function(), "+" | "-" | "*" | "%" | "mod") && is_untyped(left) && is_untyped(right)
+        }
+        ast::Expr::Unary {
+            op: ast::UnaryOp::Minus,
+            operand,
+        } => is_untyped(operand),
+        ast::Expr::Function { name, args } => {
+            let takes_any = ["coalesce", "ifnull", "greatest", "least"];
+            takes_any.iter().any(|any| name.eq_ignore_ascii_case(any)) && args.iter().all(is_untyped)
+        }
+        _ => false,
+    }
+}
+
+/// A parameter in a place of this type.
+fn of_place(binder: &Binder<'_>, index: usize, place: Option<SqlType>) -> Result<Expr> {
     if let Some(places) = binder.env.places
         && let Some(derived) = places.borrow_mut().get_mut(index)
     {
         *derived = place;
+    }
+    let parameter = binder.parameter(index, place)?;
+    match place {
+        Some(ty) if parameter.ty().is_string() && (ty.is_numeric() || ty.is_temporal()) => {
+            bind::cast(parameter, ty)
+        }
+        _ => Ok(parameter),
     }
 }
 
@@ -91,16 +126,40 @@ fn widest(ty: SqlType) -> SqlType {
     }
 }
 
-/// The type of an argument's place in a call; `None` if the result's type does not depend on it.
-fn place(function: &str, position: usize, args: &[&ast::Expr], bound: &[Option<Expr>]) -> Option<SqlType> {
+/// The type of an argument's place in a call; `None` if the result's type does not depend on it. `around`: the type
+/// of the call's own place, which counts if no argument has a type.
+fn place(
+    function: &str,
+    position: usize,
+    args: &[&ast::Expr],
+    bound: &[Option<Expr>],
+    around: Option<SqlType>,
+) -> Option<SqlType> {
+    let text = SqlType::varchar(GUESSED_CHARS, Collation::DEFAULT);
+    let of_values = |values: &[Option<Expr>]| match values.iter().all(Option::is_none) {
+        true => around.or(Some(text)),
+        false => beside(values.iter()),
+    };
     match function {
         "+" | "-" | "*" | "/" | "%" | "mod" | "div" => match beside(bound.iter()) {
-            None => Some(SqlType::COMPUTED_DOUBLE),
+            None => Some(
+                around
+                    .filter(SqlType::is_numeric)
+                    .unwrap_or(SqlType::COMPUTED_DOUBLE),
+            ),
             Some(ty) => Some(ty).filter(SqlType::is_numeric),
         },
-        "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "case" => beside(bound.iter()),
-        "if" | "nth of" if position > 0 => beside(bound.iter().skip(1)),
-        "unary -" | "abs" | "ceil" | "ceiling" | "floor" | "sum" | "avg" => Some(SqlType::COMPUTED_DOUBLE),
+        "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "case" => of_values(bound),
+        "if" | "nth of" if position > 0 => of_values(bound.get(1..).unwrap_or_default()),
+        "lag" | "lead" if position != 1 => beside(bound.iter().take(1).chain(bound.iter().skip(2))),
+        "lag" | "lead" | "ntile" => Some(COUNT),
+        "nth_value" if position == 1 => Some(COUNT),
+        "unary -" => Some(
+            around
+                .filter(SqlType::is_numeric)
+                .unwrap_or(SqlType::COMPUTED_DOUBLE),
+        ),
+        "abs" | "ceil" | "ceiling" | "floor" | "sum" | "avg" => Some(SqlType::COMPUTED_DOUBLE),
         "round" | "truncate" if position == 0 => Some(WIDEST_DECIMAL),
         "date_add" | "date_sub" if position == 0 => match args.get(2) {
             Some(ast::Expr::Keyword(unit)) if DAYS.contains(&unit.as_str()) => Some(SqlType::DATE),
@@ -109,6 +168,12 @@ fn place(function: &str, position: usize, args: &[&ast::Expr], bound: &[Option<E
         _ => None,
     }
 }
+
+/// A number of rows.
+const COUNT: SqlType = SqlType {
+    length: 21,
+    ..SqlType::BIGINT
+};
 
 const WIDEST_DECIMAL: SqlType = SqlType::decimal(65, 30);
 

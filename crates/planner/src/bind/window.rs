@@ -12,6 +12,7 @@ use types::{Error, Result, SqlType, Value};
 use super::Binder;
 use super::context::{Aggregates, Context, PendingWindow, invalid_group_function};
 use super::names::InClause;
+use super::parameter;
 use super::subqueries::Subqueries;
 use crate::errno::ER_WINDOW_INVALID_WINDOW_FUNC_USE;
 use crate::logical::{ColumnId, Logical, Window};
@@ -82,17 +83,12 @@ pub(super) fn bind_over(
 fn window_call(binder: &Binder<'_>, function: &ast::Expr, context: &Context<'_>) -> Result<WindowCall> {
     match function {
         ast::Expr::Function { name, args } => {
-            let mut bound = Vec::with_capacity(args.len());
-            for arg in args {
-                bound.push(binder.scalar(arg, context)?);
-            }
-            window::bind(&name.to_lowercase(), bound, &binder.types)
+            let name = name.to_lowercase();
+            let bound = parameter::operands(binder, &name, &args.iter().collect::<Vec<_>>(), context)?;
+            window::bind(&name, bound, &binder.types)
         }
         ast::Expr::Aggregate { name, distinct, args } => {
-            let mut bound = Vec::with_capacity(args.len());
-            for arg in args {
-                bound.push(binder.scalar(arg, context)?);
-            }
+            let bound = parameter::operands(binder, name, &args.iter().collect::<Vec<_>>(), context)?;
             let call = functions::aggregate::bind(name, bound, *distinct, &binder.types)?;
             WindowCall::of_aggregate(call)
         }

@@ -138,12 +138,20 @@ fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext
             None => Converted::Other(value.clone(), ty),
         },
         (TypeKind::Double, Some(number)) => {
-            Converted::Fits(Value::Double(to_double(&number)), SqlType::DOUBLE)
+            Converted::Fits(Value::Double(to_double(&number)), SqlType::COMPUTED_DOUBLE)
         }
+        (_, Some(Value::Double(_))) => Converted::Other(value.clone(), SqlType::COMPUTED_DOUBLE),
         _ if expected.is_temporal() && !ty.is_temporal() => match moment(&expected, value, ty, eval) {
             Some((value, ty)) => Converted::Fits(value, ty),
             None => Converted::Fits(value.clone(), ty),
         },
+        _ if expected.is_string() && ty.is_string() => {
+            // The announced type holds for texts of this length.
+            let length = ty.length.max(expected.length);
+            Converted::Fits(value.clone(), SqlType { length, ..ty })
+        }
+        // The statement reads a text that is no value of the type as far as it goes (`planner`'s
+        // `bind::parameter`).
         _ if ty.is_string() || expected.kind == ty.kind => {
             let (value, ty) = own();
             Converted::Fits(value, ty)
@@ -161,12 +169,14 @@ const WIDEST: SqlType = SqlType::decimal(65, 30);
 /// The number in a text, of the kind that is nearest to the expected type.
 fn number_in(text: &str, expected: &SqlType) -> Option<Value> {
     let text = text.trim();
-    if expected.kind == TypeKind::BigInt {
-        if let Ok(v) = text.parse::<i64>() {
-            return Some(Value::Int(v));
-        }
-        if let Ok(v) = text.parse::<u64>() {
-            return Some(Value::UInt(v));
+    // A negative number, or a larger one, is no integer here.
+    if expected.kind == TypeKind::BigInt
+        && let Ok(v) = text.parse::<u64>()
+    {
+        match i64::try_from(v) {
+            Ok(v) if !expected.unsigned => return Some(Value::Int(v)),
+            Err(_) if !expected.unsigned => {}
+            _ => return Some(Value::UInt(v)),
         }
     }
     Decimal::parse(text).map(Value::Decimal)
@@ -247,6 +257,10 @@ mod tests {
             (Value::from("x"), text)
         );
         assert_eq!(
+            converted(SqlType::BIGINT_UNSIGNED, Value::from("7"), text),
+            (Value::UInt(7), SqlType::BIGINT_UNSIGNED)
+        );
+        assert_eq!(
             converted(SqlType::BIGINT, Value::Null, SqlType::NULL),
             (Value::Null, SqlType::BIGINT)
         );
@@ -256,7 +270,7 @@ mod tests {
         );
         assert_eq!(
             converted(SqlType::DOUBLE, Value::Int(5), SqlType::BIGINT),
-            (Value::Double(5.0), SqlType::DOUBLE)
+            (Value::Double(5.0), SqlType::COMPUTED_DOUBLE)
         );
         assert_eq!(
             converted(SqlType::DATE, Value::from("2024-02-30"), text),
@@ -297,7 +311,10 @@ mod tests {
         let mut types = [SqlType::BIGINT, SqlType::DOUBLE, text];
         let expected = [SqlType::DOUBLE, SqlType::BIGINT, SqlType::BIGINT].map(Some);
         convert(&expected, &mut values, &mut types, &EvalContext::default());
-        assert_eq!(types, [SqlType::BIGINT, SqlType::DOUBLE, SqlType::BIGINT]);
+        assert_eq!(
+            types,
+            [SqlType::BIGINT, SqlType::COMPUTED_DOUBLE, SqlType::BIGINT]
+        );
         assert_eq!(values, [Value::Int(1), Value::Double(0.5), Value::Int(3)]);
     }
 }
