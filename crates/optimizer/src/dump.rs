@@ -6,7 +6,7 @@ use schema::model::Table;
 use crate::print;
 use planner::plan::{
     Access, Assignment, InsertMode, InsertPlan, InsertSource, LockingWait, Plan, QueryPlan, Range,
-    RangeBound, RangeBoundValue, RangeValue, Rel, Route, SortKey, TableScan, Target,
+    RangeBound, RangeBoundValue, RangeValue, Rel, Route, RowUpdate, SortKey, TableScan, Target,
 };
 
 /// A plan, one operator a line, inputs below and indented.
@@ -232,16 +232,42 @@ impl Dump {
             InsertSource::Query(query) => self.query(query),
             InsertSource::File(_) => self.line("rows of a file"),
         }
-        if let InsertMode::Update(sets) = &insert.mode {
-            let both: Vec<String> = names
-                .iter()
-                .cloned()
-                .chain(names.iter().map(|n| format!("new.{n}")))
+        if let InsertMode::Update(update) = &insert.mode {
+            self.row_update(update, &names, insert);
+        }
+        self.depth -= 1;
+    }
+
+    fn row_update(&mut self, update: &RowUpdate, names: &[String], insert: &InsertPlan) {
+        let offered = names.iter().map(|name| format!("new.{name}"));
+        let mut row: Vec<String> = names.iter().cloned().chain(offered).collect();
+        if let InsertSource::Query(query) = &insert.source {
+            let further = query.columns.len().saturating_sub(insert.columns.len());
+            row.extend(print::numbered("further", further));
+        }
+        let subqueries = update.subqueries.iter();
+        let width = subqueries
+            .map(|subqueries| subqueries.root.output_types().len())
+            .sum();
+        row.extend(print::numbered("subquery", width));
+        self.line(format!(
+            "on duplicate key update {}",
+            assignments(&update.assignments, names, &row)
+        ));
+        self.depth += 1;
+        for subqueries in &update.subqueries {
+            let taken = subqueries.outer.iter();
+            let taken: Vec<String> = taken
+                .map(|outer| format!("outer{} = {}", outer.slot, row[outer.position]))
                 .collect();
             self.line(format!(
-                "on duplicate key update {}",
-                assignments(sets, &names, &both)
+                "subqueries of assignment {} ({})",
+                subqueries.assignment,
+                taken.join(", ")
             ));
+            self.depth += 1;
+            self.rel(&subqueries.root);
+            self.depth -= 1;
         }
         self.depth -= 1;
     }

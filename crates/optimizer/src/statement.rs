@@ -2,13 +2,16 @@
 
 use functions::Expr;
 use planner::logical::{
-    ColumnId, LogicalAssignment, LogicalFoundTable, LogicalFoundWrite, LogicalInsert, LogicalInsertMode,
-    LogicalInsertSource, LogicalQuery, LogicalStatement, columns_of,
+    AssignedSubqueries as LogicalAssignedSubqueries, Column, ColumnId, Logical, LogicalAssignment,
+    LogicalFoundTable, LogicalFoundWrite, LogicalInsert, LogicalInsertMode, LogicalInsertSource,
+    LogicalQuery, LogicalRowUpdate, LogicalStatement, columns_of,
 };
 use planner::plan::{
-    Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan, InsertMode, InsertPlan, InsertSource,
-    LargerPlan, Locking, Plan, QueryPlan, Rel, Route, UpdatePlan,
+    Access, AssignedSubqueries, Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan,
+    InsertMode, InsertPlan, InsertSource, LargerPlan, Locking, OuterColumn, Plan, QueryPlan, Rel, Route,
+    RowUpdate, UpdatePlan,
 };
+use schema::model::IndexPart;
 use types::{Error, Result};
 
 use crate::expr::ColumnList;
@@ -50,29 +53,122 @@ pub fn build(builder: &Builder<'_>, statement: LogicalStatement) -> Result<Plan>
 }
 
 fn of_insert(builder: &Builder<'_>, insert: LogicalInsert) -> Result<InsertPlan> {
+    let source = match insert.source {
+        LogicalInsertSource::Values(rows) => InsertSource::Values(rows),
+        LogicalInsertSource::Literals(values) => InsertSource::Literals(values),
+        LogicalInsertSource::Query(query) => InsertSource::Query(Box::new(of_query(builder, *query, false)?)),
+        LogicalInsertSource::File(file) => InsertSource::File(file),
+    };
     Ok(InsertPlan {
-        table: insert.table,
-        partitions: insert.partitions,
         columns: insert.columns,
         given_rows: insert.given_rows,
-        source: match insert.source {
-            LogicalInsertSource::Values(rows) => InsertSource::Values(rows),
-            LogicalInsertSource::Literals(values) => InsertSource::Literals(values),
-            LogicalInsertSource::Query(query) => {
-                InsertSource::Query(Box::new(of_query(builder, *query, false)?))
-            }
-            LogicalInsertSource::File(file) => InsertSource::File(file),
-        },
+        source,
         mode: match insert.mode {
             LogicalInsertMode::Insert => InsertMode::Insert,
             LogicalInsertMode::Replace => InsertMode::Replace,
-            LogicalInsertMode::Update(list) => InsertMode::Update(assignments(list, 0)),
+            LogicalInsertMode::Update(update) => {
+                InsertMode::Update(row_update(builder, update, insert.table.columns.len())?)
+            }
         },
+        table: insert.table,
+        partitions: insert.partitions,
         check: insert.check,
         ignore: insert.ignore,
         foreign_keys: insert.foreign_keys,
         execution_cache: ExecutionCache::default(),
     })
+}
+
+/// `width`: the number of the table's columns.
+fn row_update(builder: &Builder<'_>, update: LogicalRowUpdate, width: usize) -> Result<RowUpdate> {
+    // The row's columns: those of the table, twice, and then the query's.
+    let mut row: Vec<ColumnId> = (0..width * 2).map(ColumnId).collect();
+    row.extend(update.further);
+    let subqueries = update
+        .subqueries
+        .into_iter()
+        .map(|subqueries| assigned_subqueries(builder, subqueries, &row));
+    Ok(RowUpdate {
+        subqueries: subqueries.collect::<Result<_>>()?,
+        assignments: assignments(update.assignments, 0),
+    })
+}
+
+/// The subqueries over a row whose columns are outer columns: `row` are their ids.
+fn assigned_subqueries(
+    builder: &Builder<'_>,
+    mut subqueries: LogicalAssignedSubqueries,
+    row: &[ColumnId],
+) -> Result<AssignedSubqueries> {
+    let named = outer_columns(&subqueries.root);
+    let mut outer = Vec::with_capacity(named.len());
+    let mut values = Vec::with_capacity(named.len());
+    for column in &named {
+        let position = row.iter().position(|id| *id == column.id);
+        let position =
+            position.ok_or_else(|| Error::internal("a subquery takes a column that is not there"))?;
+        let slot = builder.new_slot();
+        outer.push(OuterColumn { slot, position });
+        values.push(Expr::Outer {
+            slot,
+            ty: column.ty,
+            nullable: column.nullable,
+        });
+    }
+    let mut input = &mut subqueries.root;
+    while let Logical::Apply(apply) = input {
+        input = &mut apply.input;
+    }
+    if !named.is_empty() {
+        *input = Logical::Values {
+            columns: named,
+            rows: vec![values],
+        };
+    }
+    let mut query = LogicalQuery {
+        output: subqueries.columns,
+        root: subqueries.root,
+        columns: Vec::new(),
+        limit_of_output: None,
+        max_execution: None,
+        in_order: true,
+    };
+    rules::apply_all(&mut query, builder.env)?;
+    builder.learn(&query.root);
+    builder.route.set(Some(ONLY));
+    Ok(AssignedSubqueries {
+        assignment: subqueries.assignment,
+        root: builder.build_exact(query.root, Want::of(query.output))?.rel,
+        outer,
+    })
+}
+
+/// The columns that a query takes of the rows around it.
+fn outer_columns(root: &Logical) -> Vec<Column> {
+    let ids = root.outer_columns();
+    let mut columns: Vec<Column> = Vec::with_capacity(ids.len());
+    root.walk(&mut |rel| {
+        rel.expressions(&mut |expr| {
+            expr.walk(&mut |e| {
+                if let Expr::Column {
+                    index, ty, nullable, ..
+                } = e
+                {
+                    let id = ColumnId(*index);
+                    match columns.iter_mut().find(|column| column.id == id) {
+                        Some(column) => column.nullable |= nullable,
+                        None if ids.contains(&id) => columns.push(Column {
+                            id,
+                            ty: *ty,
+                            nullable: *nullable,
+                        }),
+                        None => {}
+                    }
+                }
+            });
+        });
+    });
+    columns
 }
 
 fn found_write(builder: &Builder<'_>, write: LogicalFoundWrite) -> Result<FoundWritePlan> {
@@ -91,11 +187,83 @@ fn found_write(builder: &Builder<'_>, write: LogicalFoundWrite) -> Result<FoundW
     let built = builder.build_exact(query.root, Want::of(query.output))?;
     let is_update = write.tables.iter().any(|found| found.assignments.is_some());
     let tables = write.tables.into_iter().map(|found| found_table(found, &layout));
+    let tables = tables.collect::<Result<Vec<_>>>()?;
     Ok(FoundWritePlan {
+        first_is_seen: first_is_seen(&built.rel, &tables),
         root: built.rel,
-        tables: tables.collect::<Result<_>>()?,
+        tables,
         ignore: write.ignore,
         is_update,
+    })
+}
+
+/// Whether MySQL would write the rows of the first table while it finds them, so that the values of the others are
+/// computed of the new ones: where that table is read first, once, and by no column that is assigned.
+fn first_is_seen(root: &Rel, tables: &[FoundTable]) -> bool {
+    let Some((first, others)) = tables.split_first() else {
+        return false;
+    };
+    let mut source = root.source();
+    while let Some(left) = source.inputs().first().copied() {
+        source = left.source();
+    }
+    let (Rel::Scan(scan), Some(assignments)) = (source, &first.assignments) else {
+        return false;
+    };
+    let table = &first.table;
+    // MySQL reads the rows of constant keys before all others.
+    let comes_later = !is_one_row(&scan.access)
+        && root
+            .scans()
+            .into_iter()
+            .any(|scan| scan.table.id != table.id && is_one_row(&scan.access));
+    if comes_later {
+        return false;
+    }
+    let reads = root.scans().into_iter().filter(|scan| scan.table.id == table.id);
+    let assigned: Vec<usize> = assignments.iter().map(|assignment| assignment.column).collect();
+    let is_assigned = |parts: &[IndexPart]| parts.iter().any(|part| assigned.contains(&part.column));
+    let moves = match &scan.access {
+        Access::PrimaryPoints { .. } | Access::UniquePoints { .. } => false,
+        Access::Full { .. } | Access::PrimaryRanges { .. } => is_assigned(&table.primary_parts()),
+        Access::IndexRanges { index, .. } => table
+            .indexes
+            .get(*index)
+            .is_none_or(|index| is_assigned(&index.parts)),
+        Access::GroupEnds { .. } | Access::Union { .. } => true,
+    };
+    let sees = |found: &FoundTable| {
+        let own = found.table.columns.len();
+        let values = found.assignments.iter().flatten();
+        values
+            .filter_map(|assignment| assignment.value.as_ref())
+            .any(|value| {
+                let mut sees = false;
+                value.walk(&mut |expr| {
+                    if let Expr::Column { index, .. } = expr {
+                        sees |= index
+                            .checked_sub(own)
+                            .is_some_and(|at| first.columns.contains(&at));
+                    }
+                });
+                sees
+            })
+    };
+    scan.table.id == table.id && reads.count() == 1 && !moves && others.iter().any(sees)
+}
+
+/// Whether an access finds one row by a key that no other table's row decides.
+fn is_one_row(access: &Access) -> bool {
+    let (Access::PrimaryPoints { keys } | Access::UniquePoints { keys, .. }) = access else {
+        return false;
+    };
+    let [key] = keys.as_slice() else {
+        return false;
+    };
+    key.iter().all(|value| {
+        let mut constant = true;
+        value.walk(&mut |expr| constant &= !matches!(expr, Expr::Column { .. } | Expr::Outer { .. }));
+        constant
     })
 }
 

@@ -21,7 +21,7 @@ use syntax::ast::SqlCommand;
 use types::SqlType;
 
 use crate::object_access::ObjectAccess;
-use crate::plan::{Access, InsertSource, Plan, Rel, TableScan};
+use crate::plan::{Access, Plan, Rel, TableScan};
 use crate::plan_traits::PlanTraits;
 
 const SHARDS: usize = 16;
@@ -363,10 +363,7 @@ fn depends_on_estimates(plan: &Plan) -> bool {
     };
     match plan {
         Plan::Query(query) => chosen_by_cost(&query.root),
-        Plan::Insert(insert) => match &insert.source {
-            InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => false,
-            InsertSource::Query(query) => chosen_by_cost(&query.root),
-        },
+        Plan::Insert(insert) => insert.queries().any(chosen_by_cost),
         Plan::Update(update) => weighed(&update.target.scan),
         Plan::Delete(delete) => weighed(&delete.target.scan),
         Plan::FoundWrite(write) => chosen_by_cost(&write.root),

@@ -418,10 +418,50 @@ pub struct InsertPlan {
 pub enum InsertMode {
     Insert,
     Replace,
-    /// ON DUPLICATE KEY UPDATE. Expressions see the existing row at columns `0..n` (n = number of the table's
-    /// columns), the row that was to be inserted (`VALUES(c)`, or the row alias) at `n..2n`, and the further
-    /// columns of the query from `2n` on.
-    Update(Vec<Assignment>),
+    /// ON DUPLICATE KEY UPDATE.
+    Update(RowUpdate),
+}
+
+/// What ON DUPLICATE KEY UPDATE does to an existing row. Expressions see the existing row at columns `0..n` (n =
+/// number of the table's columns), the row that was to be inserted (`VALUES(c)`, or the row alias) at `n..2n`, from
+/// `2n` on the further columns of the query, and after these the columns of the subqueries.
+#[derive(Debug, Clone)]
+pub struct RowUpdate {
+    pub assignments: Vec<Assignment>,
+    pub subqueries: Vec<AssignedSubqueries>,
+}
+
+/// The subqueries of one assignment, which run just before it.
+#[derive(Debug, Clone)]
+pub struct AssignedSubqueries {
+    /// Position in the list of assignments.
+    pub assignment: usize,
+    /// Gives one row: the columns of the subqueries.
+    pub root: Rel,
+    /// What it takes of the row.
+    pub outer: Vec<OuterColumn>,
+}
+
+impl InsertPlan {
+    /// The queries that the statement runs: that of its rows, and those of ON DUPLICATE KEY UPDATE.
+    pub fn queries(&self) -> impl Iterator<Item = &Rel> {
+        let source = match &self.source {
+            InsertSource::Query(query) => Some(&query.root),
+            InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => None,
+        };
+        let subqueries = self.subqueries().iter();
+        source
+            .into_iter()
+            .chain(subqueries.map(|subqueries| &subqueries.root))
+    }
+
+    /// Those of ON DUPLICATE KEY UPDATE.
+    pub fn subqueries(&self) -> &[AssignedSubqueries] {
+        match &self.mode {
+            InsertMode::Update(update) => &update.subqueries,
+            InsertMode::Insert | InsertMode::Replace => &[],
+        }
+    }
 }
 
 /// `column = expr`; `None` means DEFAULT. The executor converts the value to the column's type.
@@ -470,6 +510,8 @@ pub struct DeletePlan {
 pub struct FoundWritePlan {
     pub root: Rel,
     pub tables: Vec<FoundTable>,
+    /// What is assigned to the tables after the first is computed of the first one's new values.
+    pub first_is_seen: bool,
     pub ignore: bool,
     pub is_update: bool,
 }

@@ -1,6 +1,6 @@
 //! Properties of a plan that the counters of statements record, independent of its rows.
 
-use crate::plan::{Access, InsertSource, Plan, Rel, TableScan};
+use crate::plan::{Access, Plan, Rel, TableScan};
 
 /// How a plan finds its rows: `Select_scan`, `Sort_scan` and their like (manual 5.1.10).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,12 +19,7 @@ impl PlanTraits {
     pub fn of(plan: &Plan) -> Self {
         match plan {
             Plan::Query(query) => Self::of_rows(&query.root),
-            Plan::Insert(insert) => match &insert.source {
-                InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => {
-                    Self::default()
-                }
-                InsertSource::Query(query) => Self::of_rows(&query.root),
-            },
+            Plan::Insert(insert) => insert.queries().next().map_or_else(Self::default, Self::of_rows),
             Plan::Update(update) => Self::of_scans(&[&update.target.scan]),
             Plan::Delete(delete) => Self::of_scans(&[&delete.target.scan]),
             Plan::FoundWrite(write) => Self::of_rows(&write.root),

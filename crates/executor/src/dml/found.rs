@@ -11,7 +11,7 @@ use functions::{RowPlace, RowUses};
 use kv::Transaction;
 use planner::plan::{Assignment, FoundTable, FoundWritePlan};
 use types::array::ColumnView;
-use types::{Error, Result, SqlType};
+use types::{Error, Result, SqlType, Value};
 
 use super::auto_increment::AutoIncrement;
 use super::computed::Computed;
@@ -21,7 +21,7 @@ use super::image::{ImageMaker, Row};
 use super::last_insert_id_set;
 use super::table_codec::TableCodec;
 use super::touched::Touched;
-use super::update::Update;
+use super::update::{RowsByKey, Update};
 use super::writer::Writer;
 use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
@@ -54,6 +54,7 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
     }
     drop(root);
     let mut result = DmlResult::default();
+    let mut first = None;
     for (position, table) in plan.tables.iter().enumerate() {
         // Under another alias, or by foreign keys, rows of the same table have been written already.
         let again = plan.tables[..position].iter().any(|other| {
@@ -64,7 +65,19 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
             other.table.id == table.table.id || through_keys
         });
         let done = match &table.assignments {
-            Some(assignments) => update((table, again), assignments, plan.ignore, &found, &mut env)?,
+            Some(assignments) => {
+                let is_first = position == 0 && plan.first_is_seen;
+                let (done, assigned) = update(
+                    (table, again),
+                    assignments,
+                    plan.ignore,
+                    (&found, first.as_ref()),
+                    is_first,
+                    &mut env,
+                )?;
+                first = first.or(assigned.map(|rows| AssignedRows { table, rows }));
+                done
+            }
             None => delete((table, again), plan.ignore, &found, &mut env)?,
         };
         let changed = done.affected;
@@ -97,9 +110,10 @@ fn update(
     (found, again): (&FoundTable, bool),
     assignments: &[Assignment],
     ignore: bool,
-    rows: &FoundRows,
+    (rows, first): (&FoundRows, Option<&AssignedRows<'_>>),
+    is_first: bool,
     env: &mut Env<'_, '_>,
-) -> Result<DmlResult> {
+) -> Result<(DmlResult, Option<RowsByKey>)> {
     let ctx = env.ctx;
     let table = &found.table;
     let codec = TableCodec::of(table)?;
@@ -120,6 +134,7 @@ fn update(
         ids: assigns_ids
             .then(|| AutoIncrement::of(table, txn.start_ts(), ctx))
             .flatten(),
+        assigned_rows: is_first.then(RowsByKey::new),
         result: DmlResult::default(),
     };
     let maker = ImageMaker::new(table, &codec, found.partitions.as_deref(), ctx.eval)?;
@@ -127,19 +142,27 @@ fn update(
     for batch in &rows.batches {
         env.check_interrupted()?;
         let warned = ctx.eval.warnings.count();
-        let changed = rows.of(batch, found, &mut seen, true, env)?;
+        let mut changed = rows.of(batch, found, &mut seen, true, env)?;
+        if let Some(first) = first {
+            first.replace(&mut changed, found.columns.len());
+        }
         let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
         let changed = if again {
             as_they_are(changed, &mut writer)?
         } else {
             changed
         };
+        if is_first {
+            // The rows as they are assigned are held, too.
+            env.memory
+                .grow(changed.len() * KEY_ENTRY_BYTES + batch_bytes(batch))?;
+        }
         update.change_all(changed.into_iter(), warned, &mut writer)?;
     }
     if let Some(ids) = &mut update.ids {
         ids.report_explicit(ctx)?;
     }
-    Ok(update.result)
+    Ok((update.result, update.assigned_rows))
 }
 
 fn delete(
@@ -186,6 +209,29 @@ fn as_they_are(rows: Vec<(Vec<u8>, Row)>, writer: &mut Writer<'_, '_>) -> Result
         }
     }
     Ok(current)
+}
+
+/// The rows of the statement's first table as they are assigned, by their keys.
+struct AssignedRows<'p> {
+    table: &'p FoundTable,
+    rows: RowsByKey,
+}
+
+impl AssignedRows<'_> {
+    /// Puts them in place of the rows that were found: among the query's columns, which follow `width` others.
+    fn replace(&self, rows: &mut [(Vec<u8>, Row)], width: usize) {
+        for (_, row) in rows {
+            let assigned = match row.get(width + self.table.key) {
+                Some(Value::Bytes(key)) => self.rows.get(key),
+                _ => None,
+            };
+            for (value, position) in assigned.into_iter().flatten().zip(&self.table.columns) {
+                if let Some(cell) = row.get_mut(width + position) {
+                    *cell = value.clone();
+                }
+            }
+        }
+    }
 }
 
 /// The query's rows, and the types of their columns.

@@ -3,7 +3,7 @@
 //! Rows are found and locked a batch at a time, then changed one by one, in order: the result of `SET id = id
 //! + 1` depends on it. Rows that do not change are not written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kv::Transaction;
@@ -56,6 +56,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         computed: Computed::of_touched(table, &layout.touched)?,
         keys: ForeignKeys::of(plan.foreign_keys.as_deref(), memory.as_ref(), ctx)?,
         ids,
+        assigned_rows: None,
         result: DmlResult::default(),
     };
     let maker = ImageMaker::new(
@@ -152,6 +153,8 @@ fn reads_touched(access: &Access, table: &Table, touched: &Touched) -> bool {
     }
 }
 
+pub(super) type RowsByKey = HashMap<Vec<u8>, Row>;
+
 pub(super) struct Update<'p> {
     pub table: &'p Table,
     pub assignments: &'p [Assignment],
@@ -164,6 +167,8 @@ pub(super) struct Update<'p> {
     pub keys: Option<ForeignKeys<'p>>,
     /// Set if the AUTO_INCREMENT column is assigned.
     pub ids: Option<AutoIncrement<'p>>,
+    /// Set if the rest of the statement sees the rows as they are assigned: these, by their keys.
+    pub assigned_rows: Option<RowsByKey>,
     pub result: DmlResult,
 }
 
@@ -261,6 +266,9 @@ impl Update<'_> {
             let Some(row) = self.assigned(&old)? else {
                 return Ok(None);
             };
+            if let Some(assigned) = &mut self.assigned_rows {
+                assigned.insert(key.as_ref().to_vec(), row.clone());
+            }
             old.truncate(row.len());
             let value = maker.value(&row)?;
             self.change_or_warn(key.as_ref(), &old, row, value, maker)

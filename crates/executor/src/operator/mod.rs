@@ -22,6 +22,7 @@ mod project;
 mod pushed;
 mod recursive;
 mod repeat;
+pub(crate) mod row_query;
 pub(crate) mod scan;
 mod scope;
 mod set_operation;

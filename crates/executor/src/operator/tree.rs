@@ -17,7 +17,12 @@ use crate::env::Env;
 
 /// Makes the operators of a whole plan.
 pub(crate) fn open<'p>(plan: &'p Rel, env: &mut Env<'_, '_>) -> Result<BoxOperator<'p>> {
-    open_rel(plan, &Scope::new(open_rel), env)
+    open_rel(plan, &scope(), env)
+}
+
+/// The scope of a whole plan.
+pub(super) fn scope<'p>() -> Scope<'p> {
+    Scope::new(open_rel)
 }
 
 /// Makes the operators of a pipeline over an input, which the plan names `id`.

@@ -49,6 +49,14 @@ pub fn json(planned: &PlannedStatement) -> String {
                 let from = blocks.block(&query.root);
                 block.put("insert_from", from.without("select_id"));
             }
+            let mut subqueries = Vec::new();
+            for assigned in insert.subqueries() {
+                blocks.count = blocks.count.max(1);
+                blocks.subqueries(&assigned.root, &mut subqueries);
+            }
+            if !subqueries.is_empty() {
+                block.put("insert_update_subqueries", Json::Array(subqueries));
+            }
             block
         }
         Plan::Update(update) => blocks.target("update", &update.target),
@@ -434,15 +442,41 @@ impl Blocks<'_> {
         table
     }
 
-    fn apply(&mut self, apply: &Apply) -> Tables {
-        let mut found = self.tables(&apply.input);
+    /// The subqueries of a statement's assignments, whose row is no table.
+    fn subqueries(&mut self, rel: &Rel, out: &mut Vec<Json>) {
+        match rel {
+            Rel::Apply(apply) => {
+                self.subqueries(&apply.input, out);
+                self.take_outer(apply, &[]);
+                let block = self.block(&apply.subquery);
+                out.push(subquery(!apply.outer.is_empty(), block));
+            }
+            Rel::Join(join) => {
+                self.subqueries(&join.left, out);
+                let block = self.block(&join.right);
+                out.push(subquery(false, block));
+            }
+            other => {
+                if let Some(input) = other.input() {
+                    self.subqueries(input, out);
+                }
+            }
+        }
+    }
+
+    fn take_outer(&mut self, apply: &Apply, texts: &[String]) {
         let names = of_columns(&apply.input);
         for outer in &apply.outer {
             self.outer
                 .insert(outer.slot, names.get(outer.position).cloned().flatten());
-            let text = found.texts.get(outer.position).cloned().unwrap_or_default();
+            let text = texts.get(outer.position).cloned().unwrap_or_default();
             self.outer_texts.insert(outer.slot, text);
         }
+    }
+
+    fn apply(&mut self, apply: &Apply) -> Tables {
+        let mut found = self.tables(&apply.input);
+        self.take_outer(apply, &found.texts);
         let is_dependent = !apply.outer.is_empty();
         let block = self.block(&apply.subquery);
         let id = self.count;

@@ -65,6 +65,9 @@ pub fn rows(explained: &PlannedStatement) -> Vec<Vec<Value>> {
             if let InsertSource::Query(query) = &insert.source {
                 blocks.query(query);
             }
+            for subqueries in insert.subqueries() {
+                blocks.subqueries(&subqueries.root);
+            }
         }
         Plan::FoundWrite(write) => {
             blocks.found_write(if write.is_update { "UPDATE" } else { "DELETE" }, &write.root);

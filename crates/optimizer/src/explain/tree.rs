@@ -48,7 +48,11 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
                 // EXPLAIN has no LOAD DATA.
                 InsertSource::File(_) => Node::plain("Rows of a file".to_owned(), Vec::new()),
             };
-            Node::plain(format!("{verb} into {}", insert.table.name), vec![input])
+            let mut inputs = vec![input];
+            for subqueries in insert.subqueries() {
+                inputs.extend(tree.rel(&subqueries.root).0.inputs);
+            }
+            Node::plain(format!("{verb} into {}", insert.table.name), inputs)
         }
         Plan::Update(update) => tree.target("Update", &update.target),
         Plan::Delete(delete) => tree.target("Delete from", &delete.target),

@@ -1,31 +1,30 @@
 //! INSERT and REPLACE.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use functions::Expr;
 use functions::bind::implicit_cast;
-use types::{Charset, Error, Result, Warning, errno};
+use types::{Charset, Error, Result, errno};
 
 use super::bound_query::{BoundQuery, QueryColumn};
 use super::context::Context;
 use super::insert_target::InsertTarget;
-use super::names::{FIELD_LIST, Names, ambiguous_column, full_name, unknown_column};
+use super::names::FIELD_LIST;
 use super::read_and_written::WrittenTable;
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
-use super::{Binder, block_operators, default_value, foreign_key, insert_target, write};
+use super::{Binder, block_operators, default_value, foreign_key, insert_target, on_duplicate, write};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
-    ColumnId, Logical, LogicalAssignment, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator,
-    columns_of,
+    ColumnId, Logical, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator, columns_of,
 };
 use crate::plan::{LiteralValues, ResultColumn};
 use schema::model::Table;
 use schema::privilege::PrivilegeSet;
-use syntax::ast::{self, ColumnName, Insert, InsertRows, LiteralRows, RowAlias};
+use syntax::ast::{self, ColumnName, Insert, InsertRows, LiteralRows};
 
 pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<LogicalInsert> {
     let target = insert_target::bind_insert_target(binder, insert, privileges(insert))?;
@@ -53,7 +52,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
     } else if insert.on_duplicate.is_empty() {
         LogicalInsertMode::Insert
     } else {
-        LogicalInsertMode::Update(on_duplicate(
+        LogicalInsertMode::Update(on_duplicate::bind(
             binder,
             insert,
             (&table, &columns),
@@ -61,8 +60,9 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
             &mut source,
         )?)
     };
-    if let LogicalInsertMode::Update(assignments) = &mode {
-        let updated: Vec<usize> = assignments.iter().map(|assigned| assigned.column).collect();
+    if let LogicalInsertMode::Update(update) = &mode {
+        let assigned = update.assignments.iter();
+        let updated: Vec<usize> = assigned.map(|assigned| assigned.column).collect();
         binder
             .accesses
             .writes(&found, &alias, PrivilegeSet::UPDATE, &updated);
@@ -71,7 +71,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         inserts: true,
         deletes: insert.replace,
         updates: match &mode {
-            LogicalInsertMode::Update(list) => updated(&found, list),
+            LogicalInsertMode::Update(update) => updated(&found, &update.assignments),
             LogicalInsertMode::Insert | LogicalInsertMode::Replace => BTreeSet::new(),
         },
     };
@@ -333,132 +333,6 @@ fn row_itself(
     })
 }
 
-/// The assignments, over three rows: the one that is there, the one that was to be inserted, and after these the
-/// further columns that the source gets for them: columns of its tables, and subqueries.
-fn on_duplicate(
-    binder: &Binder<'_>,
-    insert: &Insert,
-    (table, columns): (&Relation, &[usize]),
-    read: Option<&Scope>,
-    source: &mut LogicalInsertSource,
-) -> Result<Vec<LogicalAssignment>> {
-    let names = DuplicateNames {
-        binder,
-        table,
-        read,
-        alias: insert.alias.as_ref(),
-        columns,
-    };
-    names.check_alias()?;
-    let subqueries = Subqueries::default();
-    let context = Context {
-        subqueries: Some(&subqueries),
-        ..Context::of(&names)
-    };
-    let mut assignments = Vec::with_capacity(insert.on_duplicate.len());
-    for assignment in &insert.on_duplicate {
-        let column = assigned_column(table, &assignment.column)?;
-        let value = write::bind_assigned(binder, assignment.value.as_ref(), table, column, &context)?;
-        assignments.push(LogicalAssignment { column, value });
-    }
-    let own = table.table().map_or(0, |table| table.columns.len()) * 2;
-    let mut further: Vec<Expr> = Vec::new();
-    for value in assignments
-        .iter()
-        .filter_map(|assignment| assignment.value.as_ref())
-    {
-        value.walk(&mut |expr| {
-            if matches!(expr, Expr::Column { index, .. } if *index >= own) && !further.contains(expr) {
-                further.push(expr.clone());
-            }
-        });
-    }
-    if !further.is_empty() || !subqueries.is_empty() {
-        add_columns(binder, source, &further, subqueries, (table, columns))?;
-    }
-    let places: HashMap<usize, usize> = further.iter().filter_map(index_of).zip(own..).collect();
-    for value in assignments
-        .iter_mut()
-        .filter_map(|assignment| assignment.value.as_mut())
-    {
-        value.map_columns(&|index| places.get(&index).copied().unwrap_or(index));
-    }
-    Ok(assignments)
-}
-
-/// Gives the source of an INSERT further columns after those that are inserted.
-fn add_columns(
-    binder: &Binder<'_>,
-    source: &mut LogicalInsertSource,
-    further: &[Expr],
-    subqueries: Subqueries,
-    (table, columns): (&Relation, &[usize]),
-) -> Result<()> {
-    if let LogicalInsertSource::Values(rows) = source {
-        let rows = std::mem::take(rows);
-        let none = rows.iter().map(|_| Subqueries::default()).collect();
-        let columns = written_columns(table, columns.to_vec());
-        *source = rows_of_queries(binder, rows, none, &columns, table)?;
-    }
-    let LogicalInsertSource::Query(query) = source else {
-        return Ok(());
-    };
-    let rows = std::mem::replace(&mut query.root, Logical::OneRow);
-    let before: BTreeSet<ColumnId> = rows.output().iter().map(|column| column.id).collect();
-    let mut root = subqueries.applied_to(rows);
-    let made: BTreeSet<ColumnId> = root.output().iter().map(|column| column.id).collect();
-    let of_tables = |id: &ColumnId| !made.contains(id);
-    let named = further.iter().flat_map(columns_of).filter(of_tables);
-    for id in named
-        .chain(root.outer_columns())
-        .filter(|id| !before.contains(id))
-    {
-        if !expose(&mut root, id) {
-            return Err(Error::not_supported(
-                "a column in ON DUPLICATE KEY UPDATE that the rows of the SELECT do not determine",
-                "select the value as a column, and use VALUES(column)",
-            ));
-        }
-    }
-    query.root = root;
-    for expr in further {
-        let Some(index) = index_of(expr) else { continue };
-        query.output.push(ColumnId(index));
-        query
-            .columns
-            .push(ResultColumn::unnamed("", expr.ty(), expr.nullable()));
-    }
-    Ok(())
-}
-
-fn index_of(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Column { index, .. } => Some(*index),
-        _ => None,
-    }
-}
-
-/// Makes a column of a query's tables one of its output. `false`: its rows are not those of its tables.
-fn expose(root: &mut Logical, id: ColumnId) -> bool {
-    match root {
-        Logical::Project { input, columns } => {
-            let Some(below) = input.output().into_iter().find(|column| column.id == id) else {
-                return false;
-            };
-            if !columns.iter().any(|(other, _)| *other == id) {
-                columns.push((id, Expr::column(below.id.0, below.ty, below.nullable)));
-            }
-            true
-        }
-        Logical::Limit { input, .. } | Logical::Sort { input, .. } | Logical::Filter { input, .. } => {
-            expose(input, id)
-        }
-        Logical::Apply(apply) => expose(&mut apply.input, id),
-        Logical::With { body, .. } => expose(body, id),
-        _ => false,
-    }
-}
-
 /// REPLACE deletes the rows that have the same key, and ON DUPLICATE KEY UPDATE changes them.
 fn privileges(insert: &Insert) -> PrivilegeSet {
     if insert.replace {
@@ -506,107 +380,4 @@ fn wrong_value_count(row: usize) -> Error {
         errno::ER_WRONG_VALUE_COUNT_ON_ROW,
         format!("Column count doesn't match value count at row {row}"),
     )
-}
-
-/// Names in ON DUPLICATE KEY UPDATE: the row that is there at `0..n`, the row that was to be inserted at
-/// `n..2n`.
-struct DuplicateNames<'a, 'b> {
-    binder: &'a Binder<'b>,
-    table: &'a Relation,
-    /// The tables of INSERT ... SELECT.
-    read: Option<&'a Scope>,
-    alias: Option<&'a RowAlias>,
-    /// Target columns, which the alias's columns name in order.
-    columns: &'a [usize],
-}
-
-impl DuplicateNames<'_, '_> {
-    fn check_alias(&self) -> Result<()> {
-        let Some(alias) = self.alias else {
-            return Ok(());
-        };
-        if alias.name == self.table.alias {
-            return Err(Error::new(
-                errno::ER_NONUNIQ_TABLE,
-                format!("Not unique table/alias: '{}'", alias.name),
-            ));
-        }
-        if !alias.columns.is_empty() && alias.columns.len() != self.columns.len() {
-            return Err(wrong_value_count(1));
-        }
-        Ok(())
-    }
-
-    /// The new row's value of a column.
-    fn new_value(&self, offset: usize) -> Expr {
-        let mut column = self.table.stored(offset);
-        if let Expr::Column { index, nullable, .. } = &mut column {
-            *index += self.table.table().map_or(0, |table| table.columns.len());
-            *nullable = true;
-        }
-        self.table.shown(column)
-    }
-
-    /// What the row alias calls a column.
-    fn of_alias(&self, name: &ColumnName) -> Option<usize> {
-        let alias = self.alias?;
-        if name.table.as_ref().is_some_and(|table| *table != alias.name) || name.database.is_some() {
-            return None;
-        }
-        if alias.columns.is_empty() {
-            // Without a list of its own it has the names of the columns that are inserted.
-            let found = self.table.find(&ColumnName {
-                database: None,
-                table: None,
-                column: name.column.clone(),
-            });
-            return found.filter(|offset| self.columns.contains(offset));
-        }
-        let position = alias
-            .columns
-            .iter()
-            .position(|column| column.eq_ignore_ascii_case(&name.column))?;
-        self.columns.get(position).copied()
-    }
-}
-
-impl Names for DuplicateNames<'_, '_> {
-    fn column(&self, name: &ColumnName) -> Result<Expr> {
-        if let Some(offset) = self.of_alias(name) {
-            return match self.table.find(name) {
-                Some(_) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
-                None => Ok(self.new_value(offset)),
-            };
-        }
-        let read = match self.read {
-            Some(read) => read.find(name, FIELD_LIST)?.map(|column| (read, column)),
-            None => None,
-        };
-        match (self.table.find(name), read) {
-            (Some(_), Some(_)) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
-            (Some(offset), None) => Ok(self.table.column(offset)),
-            (None, Some((read, column))) => Ok(read.column(column)),
-            (None, None) => Err(unknown_column(name, FIELD_LIST)),
-        }
-    }
-
-    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
-        match self.table.find(name) {
-            Some(offset) => Ok((self.table, offset)),
-            None => Err(unknown_column(name, FIELD_LIST)),
-        }
-    }
-
-    fn values(&self, name: &ColumnName) -> Result<Expr> {
-        let offset = self
-            .table
-            .find(name)
-            .ok_or_else(|| unknown_column(name, FIELD_LIST))?;
-        self.binder.warn(Warning::warning(
-            crate::errno::ER_WARN_DEPRECATED_SYNTAX,
-            "'VALUES function' is deprecated and will be removed in a future release. Please use an alias (INSERT INTO ... \
-             VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col instead",
-        ));
-        Ok(self.new_value(offset))
-    }
 }

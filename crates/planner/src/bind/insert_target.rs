@@ -117,6 +117,11 @@ fn insert_through(
             return Err(not_updatable_column(&name.column));
         }
     }
+    if insert.columns.is_empty()
+        && let Some(at) = ids.iter().position(|id| written.is_computed(*id))
+    {
+        return Err(not_updatable_column(&definition.columns[at].name));
+    }
     let relation = ViewRelation {
         definition: Arc::clone(definition),
         is_merged: true,

@@ -58,6 +58,7 @@ mod members;
 mod multi_valued;
 mod name_lookup;
 mod names;
+mod on_duplicate;
 mod output;
 mod parameter;
 mod partition;

@@ -226,8 +226,11 @@ impl Names for ScopeNames<'_> {
         }
     }
 
-    /// Outside ON DUPLICATE KEY UPDATE it is NULL.
+    /// Outside ON DUPLICATE KEY UPDATE it is NULL, and of the tables of a query within it.
     fn values(&self, name: &ColumnName) -> Result<Expr> {
+        if let (None, Some(outer)) = (self.scope.find(name, self.clause)?, self.outer) {
+            return outer.names.values(name);
+        }
         let column = self.column(name)?;
         Ok(functions::bind::implicit_cast(Expr::null(), column.ty()))
     }
@@ -242,6 +245,9 @@ impl Names for NoNames<'_> {
     }
 
     fn values(&self, name: &ColumnName) -> Result<Expr> {
-        Err(unknown_column(name, FIELD_LIST))
+        match self.outer {
+            Some(outer) => outer.names.values(name),
+            None => Err(unknown_column(name, FIELD_LIST)),
+        }
     }
 }

@@ -33,8 +33,9 @@ pub use crate::plan::{CommonTableId, SetOperator};
 pub use visit::columns_of;
 
 pub use statement::{
-    LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite, LogicalInsert, LogicalInsertMode,
-    LogicalInsertSource, LogicalQuery, LogicalStatement, LogicalTarget, LogicalUpdate,
+    AssignedSubqueries, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
+    LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalQuery, LogicalRowUpdate, LogicalStatement,
+    LogicalTarget, LogicalUpdate,
 };
 
 /// A column within one statement.

@@ -67,8 +67,29 @@ pub enum LogicalInsertSource {
 pub enum LogicalInsertMode {
     Insert,
     Replace,
-    /// As [`crate::plan::InsertMode::Update`]: columns by offset, of all three rows.
-    Update(Vec<LogicalAssignment>),
+    /// ON DUPLICATE KEY UPDATE.
+    Update(LogicalRowUpdate),
+}
+
+/// What ON DUPLICATE KEY UPDATE does to a row that is there.
+#[derive(Debug, Clone)]
+pub struct LogicalRowUpdate {
+    /// Columns are positions in the row that [`crate::plan::RowUpdate`] describes.
+    pub assignments: Vec<LogicalAssignment>,
+    /// The columns that the query gives after those that are inserted.
+    pub further: Vec<ColumnId>,
+    pub subqueries: Vec<AssignedSubqueries>,
+}
+
+/// The subqueries of one assignment.
+#[derive(Debug, Clone)]
+pub struct AssignedSubqueries {
+    /// Position in the list of assignments.
+    pub assignment: usize,
+    /// One row with `columns`. Its outer columns are the offsets of the row that is there and of the one that was
+    /// to be inserted, and [`LogicalRowUpdate::further`].
+    pub root: Logical,
+    pub columns: Vec<ColumnId>,
 }
 
 /// `column = expr`; `None` means DEFAULT.

@@ -307,8 +307,10 @@ impl LogicalStatement {
                         values.for_each(|value| walk_columns_of(None, value, visit));
                     }
                 }
-                if let LogicalInsertMode::Update(assignments) = &insert.mode {
-                    walk_assignments(assignments, visit);
+                if let LogicalInsertMode::Update(update) = &insert.mode {
+                    walk_assignments(&update.assignments, visit);
+                    let subqueries = update.subqueries.iter();
+                    subqueries.for_each(|subqueries| subqueries.root.walk_columns(visit));
                 }
             }
             Self::Update(update) => {

@@ -6,10 +6,7 @@ use functions::{Expr, RowPlace};
 use schema::model::Table;
 use types::SqlType;
 
-use super::{
-    Access, ApplyKind, InsertSource, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel,
-    TableScan,
-};
+use super::{Access, ApplyKind, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -247,10 +244,7 @@ impl Plan {
     pub fn scans(&self) -> Vec<&TableScan> {
         match self {
             Self::Query(query) => query.root.scans(),
-            Self::Insert(insert) => match &insert.source {
-                InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => Vec::new(),
-                InsertSource::Query(query) => query.root.scans(),
-            },
+            Self::Insert(insert) => insert.queries().flat_map(Rel::scans).collect(),
             Self::Update(update) => vec![&update.target.scan],
             Self::Delete(delete) => vec![&delete.target.scan],
             Self::FoundWrite(write) => write.root.scans(),

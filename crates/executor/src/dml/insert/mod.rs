@@ -54,7 +54,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
     };
     let memory = match (&plan.source, &plan.foreign_keys) {
-        (InsertSource::Values(_) | InsertSource::Literals(_), None) => None,
+        (InsertSource::Values(_) | InsertSource::Literals(_), None) if plan.subqueries().is_empty() => None,
         _ => Some(Memory::in_transaction(ctx, txn)),
     };
     let mut insert = Insert {
@@ -63,8 +63,8 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         ctx,
         rows: RowMaker::new(plan, template, txn.start_ts(), ctx)?,
         on_duplicate: match (&plan.mode, &layout.touched) {
-            (InsertMode::Update(assignments), Some(touched)) => {
-                Some(OnDuplicate::new(plan, assignments, touched)?)
+            (InsertMode::Update(update), Some(touched)) => {
+                Some(OnDuplicate::new(plan, update, touched, memory.as_ref())?)
             }
             _ => None,
         },
@@ -112,7 +112,7 @@ impl InsertLayout {
     fn of(plan: &InsertPlan) -> Result<Self> {
         let codec = TableCodec::of(&plan.table)?;
         let touched = match &plan.mode {
-            InsertMode::Update(assignments) => Some(Touched::by(assignments, &plan.table, &codec)?),
+            InsertMode::Update(update) => Some(Touched::by(&update.assignments, &plan.table, &codec)?),
             InsertMode::Insert | InsertMode::Replace => None,
         };
         Ok(Self {

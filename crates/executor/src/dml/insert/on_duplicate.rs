@@ -1,9 +1,9 @@
 //! ON DUPLICATE KEY UPDATE: the existing row is changed instead of an insert.
 
 use planner::RowCheck;
-use planner::plan::{Assignment, InsertPlan};
+use planner::plan::{AssignedSubqueries, InsertPlan, RowUpdate};
 use schema::model::Table;
-use types::{Result, Value};
+use types::{Error, Result, Value};
 
 use super::existing::Existing;
 use crate::context::{DmlResult, ExecContext};
@@ -17,10 +17,14 @@ use crate::dml::row_check;
 use crate::dml::touched::Touched;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
+use crate::memory::Memory;
+use crate::operator::row_query::RowQuery;
 
 pub(super) struct OnDuplicate<'p> {
     table: &'p Table,
-    assignments: &'p [Assignment],
+    update: &'p RowUpdate,
+    /// Those of the assignments, by their positions in the list.
+    subqueries: Vec<(usize, RowQuery<'p>)>,
     check: Option<&'p RowCheck>,
     ignore: bool,
     /// The statement has several rows of VALUES, of which none fails for a NULL that an update assigns.
@@ -48,10 +52,22 @@ impl Changed {
 }
 
 impl<'p> OnDuplicate<'p> {
-    pub fn new(plan: &'p InsertPlan, assignments: &'p [Assignment], touched: &'p Touched) -> Result<Self> {
+    /// `memory`: the statement's, which subqueries need.
+    pub fn new(
+        plan: &'p InsertPlan,
+        update: &'p RowUpdate,
+        touched: &'p Touched,
+        memory: Option<&'p Memory<'p>>,
+    ) -> Result<Self> {
+        let query = |assigned: &'p AssignedSubqueries| {
+            let memory = memory.ok_or_else(|| Error::internal("a subquery without its memory"))?;
+            let query = RowQuery::new(&assigned.root, &assigned.outer, memory);
+            Ok((assigned.assignment, query))
+        };
         Ok(Self {
             table: &plan.table,
-            assignments,
+            update,
+            subqueries: update.subqueries.iter().map(query).collect::<Result<_>>()?,
             check: plan.check.as_ref(),
             ignore: plan.ignore,
             has_several_rows: plan.given_rows.is_some_and(|rows| rows > 1),
@@ -71,13 +87,23 @@ impl<'p> OnDuplicate<'p> {
         (writer, keys): (&mut Writer<'_, '_>, Option<&mut ForeignKeys<'_>>),
         ctx: &ExecContext<'_>,
     ) -> Result<Changed> {
-        // The assignments see the offered row after the existing one, then what else the query gave.
+        // The assignments see the offered row after the existing one, then what else the query gave, and what
+        // subqueries give.
         let mut new = [&old.row, offered, further].concat();
         let nulls = match self.ignore || self.has_several_rows {
             true => NullRule::of(ctx.eval).once(warned),
             false => NullRule::Error,
         };
-        assign_row(self.table, self.assignments, &mut new, number, nulls, ctx.eval)?;
+        let mut rest = self.update.assignments.as_slice();
+        for (position, subqueries) in &self.subqueries {
+            let done = self.update.assignments.len() - rest.len();
+            let (before, after) = rest.split_at(position.saturating_sub(done).min(rest.len()));
+            assign_row(self.table, before, &mut new, number, nulls, ctx.eval)?;
+            rest = after;
+            let values = subqueries.run(&new, writer.txn, ctx)?;
+            new.extend(values);
+        }
+        assign_row(self.table, rest, &mut new, number, nulls, ctx.eval)?;
         new.truncate(old.row.len());
         if is_same_row(&new, &old.row) {
             return Ok(Changed {
