@@ -49,6 +49,8 @@ pub(super) struct Applier<'a> {
     tables: HashMap<(String, String), TargetTable>,
     /// Within a transaction of the source.
     in_source_transaction: bool,
+    /// That transaction has changed rows of the target.
+    has_rows: bool,
     in_transaction: bool,
     /// Transactions of the source since the last commit.
     waiting: usize,
@@ -76,6 +78,7 @@ impl<'a> Applier<'a> {
             maps: HashMap::new(),
             tables: HashMap::new(),
             in_source_transaction: false,
+            has_rows: false,
             in_transaction: false,
             waiting: 0,
             transactions: 0,
@@ -136,7 +139,7 @@ impl<'a> Applier<'a> {
             }
             Event::Begin(gtid) => {
                 self.gtid = Some(gtid);
-                self.in_source_transaction = true;
+                self.source_begin();
                 Ok(())
             }
             Event::Query(query) => self.query(&query, end),
@@ -174,15 +177,16 @@ impl<'a> Applier<'a> {
 
     fn query(&mut self, query: &Query, end: u64) -> Result<()> {
         match statement::kind(&query.sql) {
-            Kind::Begin => self.in_source_transaction = true,
+            Kind::Begin => self.source_begin(),
             Kind::Commit => return self.source_commit(end),
             Kind::Rollback => {
-                // MySQL logs one only for tables without transactions, after rows that stay: it ends the
-                // transaction, and undoes what can be undone.
-                if self.in_transaction {
-                    self.target.run("ROLLBACK")?;
-                    self.in_transaction = false;
-                    self.waiting = 0;
+                // A source logs one after rows of tables without transactions, which stay, and perhaps of others.
+                if self.has_rows {
+                    return Err(self.wrong(
+                        "a ROLLBACK of a transaction that has changed rows: those of tables without transactions stay on \
+                         the source, and the log does not say which these are. Change such tables to InnoDB, and copy \
+                         again with --restart",
+                    ));
                 }
                 self.in_source_transaction = false;
                 self.pass(end);
@@ -229,6 +233,11 @@ impl<'a> Applier<'a> {
             .take()
             .and_then(|mut set| set.add(&gtid).then_some(set));
         self.position.gtids = self.gtids.as_ref().map(ToString::to_string).unwrap_or_default();
+    }
+
+    fn source_begin(&mut self) {
+        self.in_source_transaction = true;
+        self.has_rows = false;
     }
 
     fn source_commit(&mut self, end: u64) -> Result<()> {
@@ -307,7 +316,9 @@ impl<'a> Applier<'a> {
         }
         self.tables.clear();
         self.pass(end);
-        self.in_source_transaction = sql.len() < query.sql.len();
+        if sql.len() < query.sql.len() {
+            self.source_begin();
+        }
         self.target.run(&self.state.position_statement(&self.position))?;
         self.state.position = Some(self.position.clone());
         self.state.definition = None;
@@ -347,6 +358,7 @@ impl<'a> Applier<'a> {
             self.state.begin_applying(&mut self.target)?;
             self.in_transaction = true;
         }
+        self.has_rows = true;
         for change in changes {
             write(&mut self.target, &map, table, rows.change, change, &self.position)?;
         }
