@@ -66,8 +66,12 @@ fn carry_encoded(bytes: &[u8], charset: Charset) -> Cow<'_, str> {
 
 /// Whether the text carries bytes.
 pub fn has_carried(text: &str) -> bool {
-    // All carriers start with this byte, which is rare in texts.
-    memchr::memchr(0xf4, text.as_bytes()).is_some() && text.chars().any(is_carrier)
+    may_carry(text.as_bytes()) && text.chars().any(is_carrier)
+}
+
+/// Whether there may be carriers in a part of a text: all of them start with a byte that is rare in texts.
+pub fn may_carry(text: &[u8]) -> bool {
+    memchr::memchr(0xf4, text).is_some()
 }
 
 /// The text as a name, as MySQL reads it: bytes that are not text become `?`, and the name ends at a byte

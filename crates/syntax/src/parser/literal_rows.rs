@@ -7,7 +7,7 @@ use memchr::memchr2;
 
 use super::literal::hex_bytes;
 use crate::ast::LiteralRows;
-use crate::lexer::raw_bytes::{bytes_of, has_carried};
+use crate::lexer::raw_bytes::{bytes_of, has_carried, may_carry};
 
 /// Integers with this many digits always fit into signed 64 bits.
 const INTEGER_DIGITS: usize = 18;
@@ -18,6 +18,9 @@ const RESERVED_BYTES: usize = 1 << 20;
 const DECIMAL_DIGITS: usize = 65;
 /// In so many bytes the end of a text is looked for one by one: most texts are short.
 const SHORT_TEXT: usize = 16;
+/// So many bytes at a time are searched for bytes that are no text. The text may have many statements after this one,
+/// each of which is searched in its turn.
+const SEARCHED_BYTES: usize = 1 << 10;
 
 /// The rows that begin at `at`, and where they end.
 pub(super) fn literal_rows(
@@ -32,7 +35,8 @@ pub(super) fn literal_rows(
         at,
         backslash_escapes,
         ansi_quotes,
-        may_carry: has_carried(text.get(at..)?),
+        searched: at,
+        may_carry: false,
         rows: LiteralRows::default(),
     };
     scanner.row()?;
@@ -59,7 +63,9 @@ struct Scanner<'a> {
     backslash_escapes: bool,
     /// Double quotes are for names.
     ansi_quotes: bool,
-    /// Some texts may have bytes that are no text.
+    /// Up to here the rows have been searched for bytes that are no text.
+    searched: usize,
+    /// There may be such bytes before that.
     may_carry: bool,
     rows: LiteralRows,
 }
@@ -176,11 +182,22 @@ impl Scanner<'_> {
             let text = self.rows.take_text(from);
             return self.rows.push_binary(&bytes_of(text));
         }
-        if self.may_carry && has_carried(self.rows.text_from(from)) {
+        if self.may_carry() && has_carried(self.rows.text_from(from)) {
             let text = self.rows.take_text(from);
             return self.rows.push_raw(&bytes_of(text));
         }
         self.rows.end_text(from)
+    }
+
+    /// Whether there may be bytes that are no text before `at`.
+    fn may_carry(&mut self) -> bool {
+        if self.searched < self.at {
+            let end = self.bytes.len().min(self.at + SEARCHED_BYTES);
+            let next = self.bytes.get(self.searched..end).unwrap_or_default();
+            self.may_carry |= may_carry(next);
+            self.searched = end;
+        }
+        self.may_carry
     }
 
     fn hexadecimal(&mut self) -> Option<()> {
@@ -328,6 +345,19 @@ mod tests {
         let all: Vec<Literal<'_>> = rows.rows(0).flatten().collect();
         assert_eq!(all, [Literal::Raw(b"\xff"), Literal::Text("a")]);
         assert!(rows.has_raw() && rows.is_ascii());
+        // Far from the beginning, and across the border of what is searched at once.
+        for blanks in [SEARCHED_BYTES - 3, SEARCHED_BYTES + 1, 3 * SEARCHED_BYTES] {
+            let rows = format!("('a', '{}", " ".repeat(blanks));
+            let text = carry(
+                &[rows.as_bytes(), b"\xff', 'b')"].concat(),
+                types::Charset::Utf8mb4,
+            );
+            let (rows, _) = literal_rows(&text, 0, true, false).unwrap();
+            assert!(
+                matches!(rows.rows(0).flatten().nth(1), Some(Literal::Raw(_))),
+                "{blanks}"
+            );
+        }
     }
 
     #[test]
