@@ -8,6 +8,7 @@ mod deal;
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,6 +28,7 @@ use datafusion_physical_plan::{
 use executor::{Pipeline, PipelineResources};
 use functions::EvalContext;
 use futures::StreamExt;
+use futures::future::{Either, select};
 use planner::plan::Rel;
 use tokio::runtime::Handle;
 use types::{Error, errno};
@@ -160,16 +162,24 @@ impl Work {
         sink: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     ) -> types::Result<()> {
         let interrupted = Arc::clone(&self.eval.interrupted);
+        let over = Arc::clone(&is_over);
         let eval = self
             .eval
-            .for_thread(Arc::new(move || is_over.load(Ordering::Relaxed) || interrupted()));
+            .for_thread(Arc::new(move || over.load(Ordering::Relaxed) || interrupted()));
         let result = self.pipeline.run(
             &self.resources,
             (&self.snapshot, &eval),
             &mut || next().map_err(to_mysql),
-            &mut |batch| Ok(sink(self.output(batch)?)),
+            &mut |batch| {
+                // Before the rows: a LIMIT may end the statement with them.
+                self.eval.merge(&eval);
+                Ok(sink(self.output(batch)?))
+            },
         );
-        self.eval.merge(&eval);
+        // The warnings of rows that nobody has taken are not the statement's.
+        if !is_over.load(Ordering::Relaxed) {
+            self.eval.merge(&eval);
+        }
         result
     }
 
@@ -273,7 +283,17 @@ impl ExecutionPlan for PipelineExec {
         let (made, work, over) = (rows.tx(), Arc::clone(&self.work), Arc::clone(&is_over));
         rows.spawn_blocking(move || {
             let handle = Handle::current();
-            let ran = work.run(over, &mut || handle.block_on(input.next()), &mut |batch| {
+            // The wait for rows ends, too, once nobody takes those of this thread: the statement has ended by a LIMIT, by
+            // an error of another thread or by KILL.
+            let mut next = || {
+                let ended = pin!(made.closed());
+                let row = pin!(input.next());
+                match handle.block_on(select(ended, row)) {
+                    Either::Left(_) => Ok(None),
+                    Either::Right((row, _)) => row,
+                }
+            };
+            let ran = work.run(over, &mut next, &mut |batch| {
                 metrics.record_output(batch.num_rows());
                 match made.blocking_send(Ok(batch)) {
                     Ok(()) => ControlFlow::Continue(()),

@@ -35,6 +35,10 @@ pub fn open(data_directory: Option<&Path>) -> Result<SpillDirectory, String> {
             tracing::warn!(path = %path.display(), %error, "what a killed process has spilled stays");
         }
     }
+    // Each process that lives has this one, so that none of them is the last to have a lock.
+    if let Err(error) = lock.lock_shared() {
+        tracing::warn!(path = %path.display(), %error, "another process may remove what this one spills");
+    }
     Ok(SpillDirectory {
         path,
         _lock: Some(lock),
@@ -73,7 +77,10 @@ mod tests {
         spill();
         let second = open(Some(&directory)).unwrap();
         assert!(left.exists());
-        drop((first, second));
+        drop(first);
+        let third = open(Some(&directory)).unwrap();
+        assert!(left.exists());
+        drop((second, third));
         open(Some(&directory)).unwrap();
         assert!(!left.exists());
         fs::remove_dir_all(&directory).unwrap();

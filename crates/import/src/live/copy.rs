@@ -209,7 +209,9 @@ impl<'a> Copying<'a> {
             drop(running);
             return self.each(unit, |job| self.compare(source, target, table, job));
         }
-        self.each(unit, |job| self.chunk(source, target, table, job))
+        // A statement that has failed may have written the rows all the same.
+        let is_again = self.resumed || unit.is_loaded;
+        self.each(unit, |job| self.chunk(source, target, (table, job), is_again))
     }
 
     /// Does `work` with each chunk, which returns its number of rows.
@@ -294,10 +296,16 @@ impl<'a> Copying<'a> {
     }
 
     /// Copies and compares a chunk. Returns its number of rows.
-    fn chunk(&self, source: &mut Client, target: &mut Client, table: &Table, job: &Job) -> Result<u64> {
+    fn chunk(
+        &self,
+        source: &mut Client,
+        target: &mut Client,
+        (table, job): (&Table, &Job),
+        is_again: bool,
+    ) -> Result<u64> {
         let what = || format!("{}, chunk {}", table.shown(), job.chunk.number);
         self.turns.run(what, |failed| {
-            let done = self.copy_chunk(source, target, (table, job), self.resumed || failed > 0);
+            let done = self.copy_chunk(source, target, (table, job), is_again || failed > 0);
             if done.as_ref().is_err_and(|error| is_for_now(error.code())) {
                 // What it holds may be what another connection waits for.
                 target.run("ROLLBACK")?;

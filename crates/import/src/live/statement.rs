@@ -119,18 +119,27 @@ pub(super) fn can_run_again(sql: &str) -> bool {
             changes_names(renames.iter().map(|(from, to)| (name(from), name(to))))
         }
         Statement::AlterTable { items, .. } => {
-            let renamed = items.iter().filter_map(|item| match item {
+            let columns = items.iter().filter_map(|item| match item {
                 AlterItem::RenameColumn(from, to) => Some((from.to_lowercase(), to.to_lowercase())),
                 AlterItem::ModifyColumn { name, definition, .. } => {
                     Some((name.to_lowercase(), definition.name.to_lowercase()))
                 }
                 _ => None,
             });
-            let renamed: Vec<_> = renamed.filter(|(from, to)| from != to).collect();
-            items.iter().all(has_a_name) && (renamed.is_empty() || changes_names(renamed.into_iter()))
+            let indexes = items.iter().filter_map(|item| match item {
+                AlterItem::RenameIndex(from, to) => Some((from.to_lowercase(), to.to_lowercase())),
+                _ => None,
+            });
+            items.iter().all(has_a_name) && changes_any(columns) && changes_any(indexes)
         }
         _ => true,
     }
+}
+
+/// Whether there are other names after renames than before, if there are renames at all.
+fn changes_any(renames: impl Iterator<Item = (String, String)>) -> bool {
+    let renames: Vec<_> = renames.filter(|(from, to)| from != to).collect();
+    renames.is_empty() || changes_names(renames.into_iter())
 }
 
 /// Whether other names are there after renames than before.
@@ -191,6 +200,8 @@ mod tests {
             "RENAME TABLE d.a TO d.x, d.b TO d.a, d.c TO d.b, d.x TO d.c",
             "ALTER TABLE t RENAME COLUMN a TO b, RENAME COLUMN b TO a",
             "ALTER TABLE t CHANGE a b INT, CHANGE b A INT",
+            "ALTER TABLE t RENAME INDEX a TO b, RENAME INDEX b TO a",
+            "ALTER TABLE t RENAME COLUMN a TO b, RENAME INDEX a TO b, RENAME INDEX b TO a",
             "ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u",
             "ALTER TABLE t COALESCE PARTITION 1",
             "ALTER TABLE t ADD PARTITION PARTITIONS 2",
@@ -206,6 +217,7 @@ mod tests {
             "RENAME TABLE a TO b, b TO c",
             "ALTER TABLE t RENAME COLUMN a TO b, RENAME COLUMN b TO c",
             "ALTER TABLE t MODIFY a BIGINT, CHANGE a a INT",
+            "ALTER TABLE t RENAME INDEX a TO b, MODIFY a BIGINT",
             "ALTER TABLE t ADD PRIMARY KEY (a), ADD INDEX x (a), ADD CONSTRAINT y CHECK (a > 1)",
             "ALTER TABLE t ADD PARTITION (PARTITION p VALUES LESS THAN (7))",
             "CREATE TABLE t (a INT, INDEX (a))",

@@ -7,7 +7,7 @@
 //! the values when it executes the statement.
 
 use functions::{Expr, bind};
-use types::{Collation, Error, Result, SqlType, TypeKind};
+use types::{Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::context::Context;
@@ -65,12 +65,12 @@ pub(super) fn operands(
     for (position, arg) in args.iter().enumerate() {
         all.push(match (&bound[position], arg) {
             (None, ast::Expr::Parameter(index)) => {
-                let place = place(function, position, args, &bound, context.parameters);
+                let place = place(binder, function, position, args, &bound, context.parameters);
                 of_place(binder, *index, place)?
             }
             (Some(expr), _) => expr.clone(),
             (None, arg) => {
-                let parameters = place(function, position, args, &bound, context.parameters);
+                let parameters = place(binder, function, position, args, &bound, context.parameters);
                 let context = Context {
                     parameters,
                     ..*context
@@ -129,13 +129,14 @@ fn widest(ty: SqlType) -> SqlType {
 /// The type of an argument's place in a call; `None` if the result's type does not depend on it. `around`: the type
 /// of the call's own place, which counts if no argument has a type.
 fn place(
+    binder: &Binder<'_>,
     function: &str,
     position: usize,
     args: &[&ast::Expr],
     bound: &[Option<Expr>],
     around: Option<SqlType>,
 ) -> Option<SqlType> {
-    let text = SqlType::varchar(GUESSED_CHARS, Collation::DEFAULT);
+    let text = SqlType::varchar(GUESSED_CHARS, binder.types.collation);
     let of_values = |values: &[Option<Expr>]| match values.iter().all(Option::is_none) {
         true => around.or(Some(text)),
         false => beside(values.iter()),

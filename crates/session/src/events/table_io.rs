@@ -11,15 +11,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use functions::{ReadCounters, RowPlace, RowUses};
 use parking_lot::RwLock;
 use scheduling::per_cpu::PerCpu;
+use schema::temporary;
 
 use super::event::RowChanges;
 
 const COPIES_MAX: usize = 4;
 
+/// So many places are counted; what is used after them is not, until tables that are no more are forgotten.
+const PLACES_MAX: usize = 1 << 16;
+
 /// The counters of all tables that were used since the start.
-#[derive(Default)]
 pub struct TableIo {
     places: RwLock<HashMap<RowPlace, Arc<PlaceIo>>>,
+    /// For all places that nobody asks for: temporary tables, each of which has an id of its own, and those beyond
+    /// [`PLACES_MAX`].
+    others: Arc<PlaceIo>,
+}
+
+impl Default for TableIo {
+    fn default() -> Self {
+        Self {
+            places: RwLock::default(),
+            others: Arc::new(PlaceIo::new()),
+        }
+    }
 }
 
 /// The counters of one index, or of a table without an index.
@@ -37,17 +52,19 @@ struct Counters {
 
 impl TableIo {
     pub fn of(&self, place: RowPlace) -> Arc<PlaceIo> {
+        if temporary::is_id(place.table) {
+            return Arc::clone(&self.others);
+        }
         // The lock ends with this statement.
         let known = self.places.read().get(&place).cloned();
         if let Some(known) = known {
             return known;
         }
-        let new = || {
-            Arc::new(PlaceIo {
-                counters: PerCpu::new(COPIES_MAX),
-            })
-        };
-        Arc::clone(self.places.write().entry(place).or_insert_with(new))
+        let mut places = self.places.write();
+        if places.len() >= PLACES_MAX {
+            return Arc::clone(&self.others);
+        }
+        Arc::clone(places.entry(place).or_insert_with(|| Arc::new(PlaceIo::new())))
     }
 
     /// Adds what a statement has read and changed by table and index. Returns how many rows it has read.
@@ -88,6 +105,12 @@ impl TableIo {
 }
 
 impl PlaceIo {
+    fn new() -> Self {
+        Self {
+            counters: PerCpu::new(COPIES_MAX),
+        }
+    }
+
     #[inline]
     pub fn read(&self, rows: u64) {
         self.counters.here().read.fetch_add(rows, Ordering::Relaxed);
@@ -128,5 +151,28 @@ impl PlaceIo {
             });
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_nobody_asks_for_take_no_memory() {
+        let io = TableIo::default();
+        let at = |table| RowPlace { table, index: None };
+        for number in 0..1000 {
+            io.of(at(temporary::new_id())).read(number);
+        }
+        assert_eq!(io.places.read().len(), 0);
+        for table in 1..=1000 + PLACES_MAX as i64 {
+            io.of(at(table)).read(1);
+        }
+        assert_eq!(io.places.read().len(), PLACES_MAX);
+        assert_eq!(io.at(at(1)).read, 1);
+        io.keep(|table| table < 10);
+        io.of(at(-1)).read(2);
+        assert_eq!((io.at(at(-1)).read, io.places.read().len()), (2, 10));
     }
 }

@@ -13,7 +13,7 @@ enum Converted {
 
 /// Converts values to the types of their parameters; `None` if a parameter has no type. As in MySQL, if one
 /// value is of another kind than its parameter, all values except texts keep their own types. A NULL gets the
-/// parameter's type.
+/// parameter's type; beside a value of another kind, not that of a text, which may come from the same place.
 pub fn convert(
     expected: &[Option<SqlType>],
     values: &mut [Value],
@@ -36,6 +36,7 @@ pub fn convert(
     }
     for (position, converted) in converted.into_iter().enumerate() {
         let (value, ty) = match converted {
+            Some(Converted::Fits(Value::Null, ty)) if !all_fit && ty.is_string() => continue,
             Some(Converted::Fits(value, ty)) if all_fit || has_no_kind(&values[position]) => (value, ty),
             Some(Converted::Other(value, ty)) => (value, ty),
             _ => continue,

@@ -1,6 +1,7 @@
 //! `table_io_waits_summary_by_table` and `table_io_waits_summary_by_index_usage`: the tables that statements can use,
 //! as MySQL shows those that are open.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use functions::{RowPlace, RowUses};
@@ -62,10 +63,8 @@ fn tables(view: SessionView<'_>) -> Vec<Arc<Table>> {
     let tables = stored.flat_map(|database| database.tables.values().cloned());
     let mut tables: Vec<Arc<Table>> = tables.filter(|table| table.view.is_none()).collect();
     tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
-    shared
-        .events
-        .table_io
-        .keep(|id| tables.iter().any(|table| table.id == id));
+    let ids: HashSet<i64> = tables.iter().map(|table| table.id).collect();
+    shared.events.table_io.keep(|id| ids.contains(&id));
     tables
 }
 
