@@ -348,10 +348,8 @@ mod tests {
         // Far from the beginning, and across the border of what is searched at once.
         for blanks in [SEARCHED_BYTES - 3, SEARCHED_BYTES + 1, 3 * SEARCHED_BYTES] {
             let rows = format!("('a', '{}", " ".repeat(blanks));
-            let text = carry(
-                &[rows.as_bytes(), b"\xff', 'b')"].concat(),
-                types::Charset::Utf8mb4,
-            );
+            let bytes = [rows.as_bytes(), b"\xff', 'b')"].concat();
+            let text = carry(&bytes, types::Charset::Utf8mb4);
             let (rows, _) = literal_rows(&text, 0, true, false).unwrap();
             assert!(
                 matches!(rows.rows(0).flatten().nth(1), Some(Literal::Raw(_))),
