@@ -84,12 +84,15 @@ pub fn joins_wide_rows(plan: &QueryPlan, source: &Source) -> Result<bool> {
 /// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if they are too large,
 /// and no row has been passed on yet, the query starts again with joins that spill: those of large sides at first, and
 /// if need be all of them, at last in one partition.
+///
+/// `false`: it has passed no row on and has to run in `executor`, where it can wait for memory. A pipeline cannot, since
+/// others may wait for what the query holds.
 pub fn query(
     plan: &QueryPlan,
     source: &Source,
     eval: &Arc<EvalContext>,
     sink: &mut dyn RowSink,
-) -> Result<()> {
+) -> Result<bool> {
     let mut sink = Passed { sink, any: false };
     let warned = eval.warnings.count();
     let mut result = run(plan, source, eval, SpillingJoins::Nothing, &mut sink);
@@ -105,10 +108,26 @@ pub fn query(
             result = run(plan, source, eval, *spilling, &mut sink);
         }
     }
+    if is_short(&result) && !sink.any && has_pipelines(&plan.root) {
+        drop(eval.warnings.take_back(warned));
+        return Ok(false);
+    }
     if is_short(&result) {
         source.limits.memory.count_refusal();
     }
-    result.map_err(error::to_mysql)
+    result.map(|()| true).map_err(error::to_mysql)
+}
+
+fn has_pipelines(root: &Rel) -> bool {
+    let mut found = false;
+    root.walk(&mut |rel| {
+        found |= match rel {
+            Rel::LookupJoin(_) => true,
+            Rel::Apply(apply) => !apply.outer.is_empty(),
+            _ => false,
+        };
+    });
+    found
 }
 
 fn run(

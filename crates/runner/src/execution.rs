@@ -67,10 +67,12 @@ impl Execution<'_> {
                 spill_directory: engine.spill_directory.clone(),
             },
         };
-        if analytics::joins_wide_rows(query, &source)? {
+        if analytics::joins_wide_rows(query, &source)?
+            || !analytics::query(query, &source, self.with.context, sink)?
+        {
             return self.query(query, ReadSource::Snapshot(&source.snapshot), sink);
         }
-        analytics::query(query, &source, self.with.context, sink)
+        Ok(())
     }
 
     /// Runs a query in `executor`, on this thread.
