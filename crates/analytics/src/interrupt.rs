@@ -1,9 +1,9 @@
-//! Ends a query's tasks once its statement is killed. They check it where rows are read, and here: a join makes many rows of
-//! few, and its tasks do not yield meanwhile, so that aborting them has no effect.
+//! Ends the tasks of a query once its statement is killed or its run has ended. They check it where rows are read, and
+//! here: a join makes many rows of few, and its tasks do not yield meanwhile, so that aborting them has no effect.
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use arrow::array::ArrayRef;
@@ -21,26 +21,50 @@ use datafusion_physical_plan::{
 };
 use functions::EvalContext;
 use futures::{Stream, StreamExt};
-use types::Error;
+use types::{Error, errno};
 
 use crate::call::{Operation, call};
 use crate::error::carry;
 use crate::operators::Plan;
 
-/// A plan whose rows end with 1317 once the statement is killed.
-pub fn watched(input: Plan, eval: &Arc<EvalContext>) -> Plan {
+/// Sees when the tasks of a run have to end.
+#[derive(Clone)]
+pub struct Watch {
+    pub eval: Arc<EvalContext>,
+    /// The run. A task may look only after the session has begun its next statement, when KILL is forgotten.
+    run: Weak<()>,
+}
+
+impl Watch {
+    pub fn new(eval: &Arc<EvalContext>, run: &Arc<()>) -> Self {
+        Self {
+            eval: Arc::clone(eval),
+            run: Arc::downgrade(run),
+        }
+    }
+
+    /// Fails with 1317 once the statement is killed or the run has ended.
+    fn check(&self) -> Result<()> {
+        if self.run.strong_count() == 0 {
+            let message = "Query execution was interrupted";
+            return Err(carry(Error::new(errno::ER_QUERY_INTERRUPTED, message)));
+        }
+        self.eval.check_interrupted().map_err(carry)
+    }
+}
+
+/// A plan whose rows end with 1317 once [`Watch`] says so.
+pub fn watched(input: Plan, watch: &Watch) -> Plan {
     Arc::new(Watched {
         input,
-        eval: Arc::clone(eval),
+        watch: watch.clone(),
     })
 }
 
-/// A condition that fails with 1317 once the statement is killed: of the pairs that a join compares, none may satisfy it.
-pub fn watched_condition(condition: PhysicalExprRef, eval: &Arc<EvalContext>) -> PhysicalExprRef {
-    call(Watch(Arc::clone(eval)), vec![condition])
+/// A condition that fails with 1317 once [`Watch`] says so: of the pairs that a join compares, none may satisfy it.
+pub fn watched_condition(condition: PhysicalExprRef, watch: &Watch) -> PhysicalExprRef {
+    call(watch.clone(), vec![condition])
 }
-
-struct Watch(Arc<EvalContext>);
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +78,7 @@ impl Operation for Watch {
     }
 
     fn apply(&self, mut arguments: Vec<ArrayRef>, _: usize) -> Result<ArrayRef> {
-        self.0.check_interrupted().map_err(carry)?;
+        self.check()?;
         let condition = arguments.pop();
         condition.ok_or_else(|| carry(Error::internal("no condition is watched")))
     }
@@ -62,7 +86,7 @@ impl Operation for Watch {
 
 struct Watched {
     input: Plan,
-    eval: Arc<EvalContext>,
+    watch: Watch,
 }
 
 impl fmt::Debug for Watched {
@@ -103,7 +127,7 @@ impl ExecutionPlan for Watched {
 
     fn replace_children(self: Arc<Self>, mut children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
         let input = children.pop().unwrap_or_else(|| Arc::clone(&self.input));
-        Ok(watched(input, &self.eval))
+        Ok(watched(input, &self.watch))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
@@ -114,7 +138,7 @@ impl ExecutionPlan for Watched {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         Ok(Box::pin(Rows {
             input: self.input.execute(partition, context)?,
-            eval: Arc::clone(&self.eval),
+            watch: self.watch.clone(),
         }))
     }
 
@@ -125,22 +149,22 @@ impl ExecutionPlan for Watched {
     /// A join makes only the columns that are wanted of it.
     fn try_swapping_with_projection(&self, projection: &ProjectionExec) -> Result<Option<Plan>> {
         let below = self.input.try_swapping_with_projection(projection)?;
-        Ok(below.map(|below| watched(below, &self.eval)))
+        Ok(below.map(|below| watched(below, &self.watch)))
     }
 }
 
 struct Rows {
     input: SendableRecordBatchStream,
-    eval: Arc<EvalContext>,
+    watch: Watch,
 }
 
 impl Stream for Rows {
     type Item = Result<RecordBatch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.eval.check_interrupted() {
+        match self.watch.check() {
             Ok(()) => self.input.poll_next_unpin(context),
-            Err(error) => Poll::Ready(Some(Err(carry(error)))),
+            Err(error) => Poll::Ready(Some(Err(error))),
         }
     }
 }
@@ -153,6 +177,7 @@ impl RecordBatchStream for Rows {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use arrow::array::Int64Array;
@@ -162,7 +187,7 @@ mod tests {
     use functions::Expr;
     use functions::bind::{TypeEnv, call as bind};
     use planner::plan::{self, JoinKey, JoinKind, Rel};
-    use types::{SqlType, errno};
+    use types::SqlType;
 
     use super::*;
     use crate::columns::schema_of;
@@ -171,8 +196,16 @@ mod tests {
     use crate::operators::Translated;
 
     const ROWS: usize = 5_000;
-    /// The statement is killed when it is asked for the so manieth time.
-    const KILLED_AT: usize = 20;
+    /// The query ends when it is asked for the so manieth time.
+    const ENDED_AT: usize = 20;
+
+    /// What ends a query.
+    #[derive(Clone, Copy)]
+    enum End {
+        Kill,
+        /// A LIMIT, an error of another task, or KILL that this one has not seen.
+        Run,
+    }
 
     #[derive(Debug)]
     struct Ones(SchemaRef);
@@ -197,13 +230,23 @@ mod tests {
     }
 
     /// Runs a join of [`ROWS`] rows with as many. Returns its error, and how often it asked.
-    fn run(keys: Vec<JoinKey>, residual: Option<Expr>) -> (Error, usize) {
+    fn run(keys: Vec<JoinKey>, residual: Option<Expr>, end: End) -> (Error, usize) {
+        let run = Arc::new(());
+        let held = Mutex::new(Some(Arc::clone(&run)));
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&asked);
         let eval = Arc::new(EvalContext {
-            interrupted: Arc::new(move || counter.fetch_add(1, Ordering::Relaxed) + 1 >= KILLED_AT),
+            interrupted: Arc::new(move || {
+                let is_time = counter.fetch_add(1, Ordering::Relaxed) + 1 >= ENDED_AT;
+                if is_time && matches!(end, End::Run) {
+                    held.lock().unwrap().take();
+                }
+                is_time && matches!(end, End::Kill)
+            }),
             ..EvalContext::default()
         });
+        let watch = Watch::new(&eval, &run);
+        drop(run);
         let join = plan::Join {
             kind: JoinKind::Inner,
             left: Box::new(Rel::OneRow),
@@ -218,7 +261,7 @@ mod tests {
             positions: false,
             whole_groups: false,
         };
-        let joined = join::joined(left, ones(), &join, Vec::new(), None, &eval).unwrap();
+        let joined = join::joined(left, ones(), &join, Vec::new(), None, &watch).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ended = runtime.block_on(async {
             let mut rows = execute_stream(joined.plan, Arc::new(TaskContext::default())).unwrap();
@@ -234,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_join_of_many_pairs_ends_when_it_is_killed() {
+    fn a_join_of_many_pairs_ends_with_its_statement_or_run() {
         let column = |index| Expr::column(index, SqlType::BIGINT, false);
         let key = || JoinKey {
             left: column(0),
@@ -248,9 +291,11 @@ mod tests {
             (Vec::new(), None),
             (Vec::new(), Some(never())),
         ] {
-            let (error, asked) = run(keys, residual);
-            assert_eq!(error.code, errno::ER_QUERY_INTERRUPTED, "{error:?}");
-            assert_eq!(asked, KILLED_AT);
+            for end in [End::Kill, End::Run] {
+                let (error, asked) = run(keys.clone(), residual.clone(), end);
+                assert_eq!(error.code, errno::ER_QUERY_INTERRUPTED, "{error:?}");
+                assert_eq!(asked, ENDED_AT);
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use types::Error;
 
 use crate::columns::{column_name, columns, schema_of};
 use crate::error::carry;
+use crate::interrupt::Watch;
 use crate::operators::{self, JoinMethod, Plan, Sides, Translated};
 use crate::scan_filter::{CollectKeys, KeyColumn, Observed, PendingKeys};
 use crate::{expression, grouping_key, interrupt, tuple};
@@ -33,8 +34,9 @@ pub fn joined(
     join: &plan::Join,
     filters: Vec<(usize, Arc<PendingKeys>)>,
     spilling: Option<usize>,
-    eval: &Arc<EvalContext>,
+    watch: &Watch,
 ) -> Result<Translated> {
+    let eval = &watch.eval;
     let join_type = match join.kind {
         JoinKind::Inner => JoinType::Inner,
         JoinKind::Left => JoinType::Left,
@@ -69,10 +71,10 @@ pub fn joined(
         right,
         keys: left_keys.into_iter().zip(right_keys).collect(),
         filter: filter
-            .map(|filter| pair_filter(filter, left_width, eval))
+            .map(|filter| pair_filter(filter, left_width, watch))
             .transpose()?,
     };
-    let joined = interrupt::watched(operators::join(method, sides, join_type, output)?, eval);
+    let joined = interrupt::watched(operators::join(method, sides, join_type, output)?, watch);
     // Both sides' columns have the same names.
     let named = columns(&joined.schema());
     Ok(Translated {
@@ -126,7 +128,7 @@ fn with_keys<'e>(
 }
 
 /// A condition on pairs. `left_width`: how many columns of the left side it can name.
-fn pair_filter(residual: &Expr, left_width: usize, eval: &Arc<EvalContext>) -> Result<JoinFilter> {
+fn pair_filter(residual: &Expr, left_width: usize, watch: &Watch) -> Result<JoinFilter> {
     let mut used = Vec::new();
     residual.walk(&mut |e| {
         if let Expr::Column { index, ty, .. } = e
@@ -149,7 +151,7 @@ fn pair_filter(residual: &Expr, left_width: usize, eval: &Arc<EvalContext>) -> R
             side: JoinSide::Right,
         },
     });
-    let condition = expression::predicate(&local, &columns(&schema), eval)?;
-    let condition = interrupt::watched_condition(condition, eval);
+    let condition = expression::predicate(&local, &columns(&schema), &watch.eval)?;
+    let condition = interrupt::watched_condition(condition, watch);
     Ok(JoinFilter::new(condition, sides.collect(), schema))
 }

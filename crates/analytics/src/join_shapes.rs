@@ -7,6 +7,7 @@ use functions::{EvalContext, Expr};
 use planner::plan::{self, JoinKey, JoinKind, Rel};
 use types::{Collation, SqlType};
 
+use crate::interrupt::Watch;
 use crate::join;
 use crate::operators::{Plan, Translated};
 use crate::shapes::{column, scan, shape};
@@ -41,8 +42,8 @@ fn joined(
         positions: false,
         whole_groups: false,
     };
-    let eval = Arc::new(EvalContext::default());
-    join::joined(left, scan(), &join, Vec::new(), spilling, &eval)
+    let watch = Watch::new(&Arc::new(EvalContext::default()), &Arc::new(()));
+    join::joined(left, scan(), &join, Vec::new(), spilling, &watch)
         .unwrap()
         .plan
 }

@@ -10,7 +10,6 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
@@ -20,7 +19,7 @@ use datafusion_execution::{SendableRecordBatchStream, TaskContext};
 use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr};
 use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion_physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
-use datafusion_physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
+use datafusion_physical_plan::stream::RecordBatchReceiverStream;
 use datafusion_physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
     PlanProperties, ReplaceChildrenOptions,
@@ -31,6 +30,7 @@ use futures::StreamExt;
 use futures::future::{Either, select};
 use planner::plan::Rel;
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::Sender;
 use types::{Error, errno};
 
 use self::deal::Dealer;
@@ -154,18 +154,18 @@ struct Work {
 }
 
 impl Work {
-    /// Runs the pipeline on this thread.
+    /// Runs the pipeline on this thread, until the receiver of `made`, to which `sink` sends, is dropped.
     fn run(
         &self,
-        is_over: Arc<AtomicBool>,
+        made: &Sender<Result<RecordBatch>>,
         next: &mut dyn FnMut() -> Result<Option<RecordBatch>>,
         sink: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
     ) -> types::Result<()> {
         let interrupted = Arc::clone(&self.eval.interrupted);
-        let over = Arc::clone(&is_over);
+        let rows = made.clone();
         let eval = self
             .eval
-            .for_thread(Arc::new(move || over.load(Ordering::Relaxed) || interrupted()));
+            .for_thread(Arc::new(move || rows.is_closed() || interrupted()));
         let result = self.pipeline.run(
             &self.resources,
             (&self.snapshot, &eval),
@@ -176,8 +176,8 @@ impl Work {
                 Ok(sink(self.output(batch)?))
             },
         );
-        // The warnings of rows that nobody has taken are not the statement's.
-        if !is_over.load(Ordering::Relaxed) {
+        // The warnings of rows that are not taken are not the statement's.
+        if !made.is_closed() {
             self.eval.merge(&eval);
         }
         result
@@ -277,14 +277,13 @@ impl ExecutionPlan for PipelineExec {
             Some((_, dealer)) => Input::Dealt(Arc::clone(dealer), Arc::clone(&context)),
             None => Input::Own(self.input.execute(partition, context)?),
         };
-        let is_over = Arc::new(AtomicBool::new(false));
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let mut rows = RecordBatchReceiverStream::builder(Arc::clone(&self.work.schema), BATCHES_AHEAD);
-        let (made, work, over) = (rows.tx(), Arc::clone(&self.work), Arc::clone(&is_over));
+        let (made, work) = (rows.tx(), Arc::clone(&self.work));
         rows.spawn_blocking(move || {
             let handle = Handle::current();
-            // The wait for rows ends, too, once nobody takes those of this thread: the statement has ended by a LIMIT, by
-            // an error of another thread or by KILL.
+            // The wait for rows ends, too, once the receiver is dropped: the statement has ended by a LIMIT, by an error of
+            // another thread or by KILL.
             let mut next = || {
                 let ended = pin!(made.closed());
                 let row = pin!(input.next());
@@ -293,7 +292,7 @@ impl ExecutionPlan for PipelineExec {
                     Either::Right((row, _)) => row,
                 }
             };
-            let ran = work.run(over, &mut next, &mut |batch| {
+            let ran = work.run(&made, &mut next, &mut |batch| {
                 metrics.record_output(batch.num_rows());
                 match made.blocking_send(Ok(batch)) {
                     Ok(()) => ControlFlow::Continue(()),
@@ -303,14 +302,7 @@ impl ExecutionPlan for PipelineExec {
             metrics.done();
             ran.map_err(failure)
         });
-        // Dropped with the stream.
-        let ends = Ends(is_over);
-        let rows = rows.build().map(move |batch| {
-            let _ends = &ends;
-            batch
-        });
-        let schema = Arc::clone(&self.work.schema);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+        Ok(rows.build())
     }
 
     fn metrics(&self) -> Option<MetricsSet> {
@@ -339,15 +331,6 @@ impl Input {
             Self::Own(rows) => rows.next().await.transpose(),
             Self::Dealt(dealer, context) => dealer.next(context).await,
         }
-    }
-}
-
-/// Ends a pipeline's thread once nobody takes its rows.
-struct Ends(Arc<AtomicBool>);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

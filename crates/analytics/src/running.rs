@@ -13,6 +13,7 @@ use planner::plan::Rel;
 use crate::Source;
 use crate::budget::Budget;
 use crate::error::carry;
+use crate::interrupt::Watch;
 use crate::limits::{BatchSize, SpillingJoins};
 use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
@@ -30,6 +31,8 @@ pub struct Running<'a> {
     pub spilling: SpillingJoins,
     memory: QueryMemory,
     context: Arc<TaskContext>,
+    /// Its end is the run's end, for tasks that are still at work then.
+    run: Arc<()>,
 }
 
 impl<'a> Running<'a> {
@@ -55,7 +58,13 @@ impl<'a> Running<'a> {
             batches,
             spilling,
             memory,
+            run: Arc::default(),
         })
+    }
+
+    /// Sees when the run's tasks have to end.
+    pub fn watch(&self) -> Watch {
+        Watch::new(self.eval, &self.run)
     }
 
     pub fn start(&self, plan: Plan) -> Result<SendableRecordBatchStream> {

@@ -16,6 +16,7 @@ use types::{Error, Value};
 
 use crate::columns::column_name;
 use crate::error::carry;
+use crate::interrupt::Watch;
 use crate::limits::{BatchSize, SpillingJoins};
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
@@ -37,6 +38,7 @@ pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &SubqueryValues) 
     let translator = Translator {
         source: running.source,
         eval: running.eval,
+        watch: running.watch(),
         batches: running.batches,
         spilling: running.spilling,
         subqueries,
@@ -49,6 +51,7 @@ pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &SubqueryValues) 
 struct Translator<'a> {
     source: &'a Source,
     eval: &'a Arc<EvalContext>,
+    watch: Watch,
     batches: BatchSize,
     spilling: SpillingJoins,
     subqueries: &'a SubqueryValues,
@@ -164,7 +167,7 @@ impl Translator<'_> {
         let left = self.rel(&join.left, positions)?;
         let right = self.rel(&join.right, false)?;
         let spilling = spills.then(|| self.spilling.partitions());
-        join::joined(left, right.plan, join, filters, spilling, self.eval)
+        join::joined(left, right.plan, join, filters, spilling, &self.watch)
     }
 
     fn project(&self, input: Translated, exprs: &[Expr]) -> Result<Translated> {

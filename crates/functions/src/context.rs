@@ -169,7 +169,12 @@ impl EvalContext {
             files: Arc::clone(&self.files),
             digest: self.digest,
             reads: self.reads.for_thread(),
-            ..Self::default()
+            // Every field is named, so that none is forgotten. A thread leaves nothing in these but warnings.
+            warnings: Warnings::default(),
+            set_last_insert_id: Mutex::default(),
+            insert_id: InsertId::default(),
+            generated_id: AtomicU64::default(),
+            state: crate::state::StatementState::default(),
         }
     }
 
