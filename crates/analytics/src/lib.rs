@@ -85,8 +85,8 @@ pub fn joins_wide_rows(plan: &QueryPlan, source: &Source) -> Result<bool> {
 /// and no row has been passed on yet, the query starts again with joins that spill: those of large sides at first, and
 /// if need be all of them, at last in one partition.
 ///
-/// `false`: it has passed no row on and has to run in `executor`, where it can wait for memory. A pipeline cannot, since
-/// others may wait for what the query holds.
+/// `false`: it has passed no row on and has to run in `executor`, where it can wait for memory. A pipeline cannot wait:
+/// other statements may be waiting for memory that this query holds.
 pub fn query(
     plan: &QueryPlan,
     source: &Source,

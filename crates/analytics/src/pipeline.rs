@@ -43,7 +43,7 @@ use crate::operators::{Plan, Translated};
 const SPREAD_ROWS: f64 = 10_000.0;
 /// If an input has fewer rows, they stay on the thread that makes them.
 const DEALT_ROWS: f64 = 8.0;
-/// Batches that a pipeline has made and nobody has taken.
+/// Batches that a pipeline has made and that are not yet consumed.
 const BATCHES_AHEAD: usize = 2;
 
 /// Where a pipeline begins.

@@ -31,8 +31,8 @@ impl<'e> Memory<'e> {
         }
     }
 
-    /// For a part of a statement that runs on a thread of its own. It does not wait: others may be waiting for what the
-    /// statement holds already.
+    /// For a part of a statement that runs on a thread of its own. It does not wait: other statements may be waiting for
+    /// memory that this one holds.
     pub fn of_part(ctx: &ExecContext<'e>) -> Self {
         Self {
             waits: false,

@@ -70,6 +70,13 @@ pub struct ReadCounts {
 }
 
 impl ReadCounts {
+    pub fn add(&mut self, other: Self) {
+        self.keys += other.keys;
+        self.next += other.next;
+        self.all += other.all;
+        self.sorted += other.sorted;
+    }
+
     /// Rows that the statement has looked at.
     pub fn examined(&self) -> u64 {
         self.keys + self.next + self.all

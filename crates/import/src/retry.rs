@@ -1,4 +1,4 @@
-//! What is tried again: a transaction that another one stood in the way of, or for which there was no memory.
+//! What is tried again: a transaction that failed because of a lock, a deadlock or too little memory.
 
 use std::sync::RwLock;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Which keys of a range commits change: for a reader that follows them without reading the range again and again.
 //!
 //! A [`Watch`] has the keys of all commits that the engine applies after it began, and maybe of some that were being
-//! applied then. Who begins one and then visits what is newer than a snapshot ([`crate::Store::scan_newer`]) has missed
-//! nothing. Keys are noted when their commit is applied, which is before snapshots see it.
+//! applied then. A reader that begins a watch and then visits what is newer than a snapshot
+//! ([`crate::Store::scan_newer`]) misses nothing. Keys are noted when their commit is applied, which is before snapshots see it.
 
 use crate::key_range::KeyRange;
 use crate::sync::Mutex;
@@ -25,7 +25,6 @@ struct Watched {
 struct Changes {
     keys: Vec<Vec<u8>>,
     bytes: usize,
-    are_too_many: bool,
 }
 
 /// The keys of one range.
@@ -37,7 +36,7 @@ impl Watch {
     /// times. `None`: they are too many.
     pub fn take(&self) -> Option<Vec<Vec<u8>>> {
         let changes = std::mem::take(&mut *self.0.changes.lock());
-        (!changes.are_too_many).then_some(changes.keys)
+        (changes.bytes <= BYTES_MAX).then_some(changes.keys)
     }
 }
 
@@ -85,7 +84,6 @@ impl Changes {
     fn add(&mut self, key: &[u8]) {
         self.bytes += key.len() + KEY_BYTES;
         if self.bytes > BYTES_MAX {
-            self.are_too_many = true;
             self.keys = Vec::new();
         } else {
             self.keys.push(key.to_vec());

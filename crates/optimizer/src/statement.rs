@@ -15,7 +15,7 @@ use schema::model::IndexPart;
 use types::{Error, Result};
 
 use crate::expr::ColumnList;
-use crate::physical::builder::{Builder, ONLY, Want};
+use crate::physical::builder::{Builder, Built, ONLY, Want};
 use crate::physical::pushed::Pushdown;
 use crate::physical::route::{self, Routed};
 use crate::physical::target;
@@ -125,9 +125,18 @@ fn assigned_subqueries(
             rows: vec![values],
         };
     }
+    Ok(AssignedSubqueries {
+        assignment: subqueries.assignment,
+        root: rows_of_write(builder, subqueries.root, subqueries.columns)?.rel,
+        outer,
+    })
+}
+
+/// What a write reads.
+fn rows_of_write(builder: &Builder<'_>, root: Logical, output: Vec<ColumnId>) -> Result<Built> {
     let mut query = LogicalQuery {
-        output: subqueries.columns,
-        root: subqueries.root,
+        output,
+        root,
         columns: Vec::new(),
         limit_of_output: None,
         max_execution: None,
@@ -136,11 +145,7 @@ fn assigned_subqueries(
     rules::apply_all(&mut query, builder.env)?;
     builder.learn(&query.root);
     builder.route.set(Some(ONLY));
-    Ok(AssignedSubqueries {
-        assignment: subqueries.assignment,
-        root: builder.build_exact(query.root, Want::of(query.output))?.rel,
-        outer,
-    })
+    builder.build_exact(query.root, Want::of(query.output))
 }
 
 /// The columns that a query takes of the rows around it.
@@ -172,21 +177,10 @@ fn outer_columns(root: &Logical) -> Vec<Column> {
 }
 
 fn found_write(builder: &Builder<'_>, write: LogicalFoundWrite) -> Result<FoundWritePlan> {
-    let mut query = LogicalQuery {
-        output: read_columns(&write.tables),
-        root: write.root,
-        columns: Vec::new(),
-        limit_of_output: None,
-        max_execution: None,
-        in_order: true,
-    };
-    rules::apply_all(&mut query, builder.env)?;
-    builder.learn(&query.root);
-    builder.route.set(Some(ONLY));
-    let layout = query.output.clone();
-    let built = builder.build_exact(query.root, Want::of(query.output))?;
+    let built = rows_of_write(builder, write.root, read_columns(&write.tables))?;
+    let layout = &built.layout;
     let is_update = write.tables.iter().any(|found| found.assignments.is_some());
-    let tables = write.tables.into_iter().map(|found| found_table(found, &layout));
+    let tables = write.tables.into_iter().map(|found| found_table(found, layout));
     let tables = tables.collect::<Result<Vec<_>>>()?;
     Ok(FoundWritePlan {
         first_is_seen: first_is_seen(&built.rel, &tables),

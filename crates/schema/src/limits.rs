@@ -125,7 +125,20 @@ pub fn check_column_names(columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
-fn duplicate_column(name: &str) -> Error {
+/// 1060 for the first name that another one before it equals.
+pub fn check_distinct_columns<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    let mut before: Vec<&str> = Vec::new();
+    for name in names {
+        if before.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+            return Err(duplicate_column(name));
+        }
+        before.push(name);
+    }
+    Ok(())
+}
+
+/// Error 1060.
+pub fn duplicate_column(name: &str) -> Error {
     Error::new(errno::ER_DUP_FIELDNAME, format!("Duplicate column name '{name}'"))
 }
 

@@ -115,7 +115,8 @@ fn read_or_make(directory: &Path) -> Result<Identity, TlsError> {
             let path = path.to_owned();
             move |source| TlsError::Unwritable { path, source }
         };
-        // One of another key would be of no use if this ends before its own is written.
+        // If the process stops before it writes the new certificate, no certificate of an older
+        // key must be there.
         match fs::remove_file(&certificate) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(unwritable(&certificate)(error));

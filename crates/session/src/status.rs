@@ -89,8 +89,7 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let rows = ROWS.map(|(name, counter)| (name, sums.of(counter)));
     let locks = shared.engine.store.lock_stats();
     let schema = shared.engine.cluster.schema();
-    let stored = schema.databases.values().filter(|database| !database.is_system());
-    let tables: u64 = stored.map(|database| database.tables.len() as u64).sum();
+    let tables = schema.tables().count() as u64;
     let now = [
         ("Innodb_rows_read", rows_read(sums)),
         ("Innodb_row_lock_current_waits", locks.waiting),

@@ -85,7 +85,8 @@ impl Sessions for Adapter {
         hang_up: Arc<dyn HangUp>,
     ) -> Result<Box<dyn server::Session>> {
         let session = Session::open(self.shared.clone(), connection_id, client)?;
-        // The connection holds the process, to interrupt it. The other way round as well, neither would ever be freed.
+        // The connection holds the process, to interrupt it. A strong reference back would be a cycle: neither would be
+        // freed.
         let connection = Arc::downgrade(&hang_up);
         session.process().set_on_kill(Box::new(move || {
             if let Some(connection) = connection.upgrade() {

@@ -4,7 +4,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-/// No other process takes the directory for one that nobody uses, until this is dropped.
+/// While this exists, no other process empties the directory.
 pub struct SpillDirectory {
     pub path: PathBuf,
     _lock: Option<File>,
@@ -16,7 +16,7 @@ pub struct SpillDirectory {
 /// A message for the terminal.
 pub fn open(data_directory: Option<&Path>) -> Result<SpillDirectory, String> {
     let Some(directory) = data_directory else {
-        // That of others, too.
+        // Other programs use it too, so it is not emptied.
         return Ok(SpillDirectory {
             path: std::env::temp_dir(),
             _lock: None,
@@ -35,7 +35,7 @@ pub fn open(data_directory: Option<&Path>) -> Result<SpillDirectory, String> {
             tracing::warn!(path = %path.display(), %error, "what a killed process has spilled stays");
         }
     }
-    // Each process that lives has this one, so that none of them is the last to have a lock.
+    // Each running process holds a shared lock, so that none can get the exclusive one.
     if let Err(error) = lock.lock_shared() {
         tracing::warn!(path = %path.display(), %error, "another process may remove what this one spills");
     }

@@ -1,4 +1,4 @@
-//! Rows that are dealt to threads in slices: whoever is ready takes the next one.
+//! Rows that are divided among threads in slices: a thread takes the next slice when it is ready.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Dealer {
 struct Rows {
     input: Option<SendableRecordBatchStream>,
     rest: Option<RecordBatch>,
-    /// How many have been dealt.
+    /// How many have been taken.
     dealt: usize,
     has_ended: bool,
 }

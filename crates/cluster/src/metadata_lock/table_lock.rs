@@ -59,7 +59,7 @@ struct Claims {
     changing: bool,
     /// Whether that is a statement that fills the table.
     filling: bool,
-    /// Whether it has seen that no other writes. Those that wait for its turn to end may not write before it, then.
+    /// Whether it has found no other writer. Transactions that wait to fill the table must then not write before it ends.
     fills_alone: bool,
     /// How many sessions have [`READ_ONLY`] set.
     read_locks: usize,
@@ -165,7 +165,7 @@ impl TableLock {
         self.changed.notify_all();
     }
 
-    /// The caller, and those who wait for its turn to end.
+    /// The caller, and transactions that wait to fill the table.
     fn fillers(&self) -> u64 {
         WRITER * (1 + self.waiting_fillers.load(Ordering::Acquire))
     }
@@ -176,7 +176,7 @@ impl TableLock {
         let mask = if readers_too { !FLAGS } else { WRITERS };
         let is_so = |state: u64| state & mask == self.fillers();
         while self.wait_until(is_so, until, deadline)? {
-            // With the mutex, so that none of those who wait gives up its turn at the same time, and writes.
+            // Under the mutex: a waiting transaction cannot give up its turn and write at the same time.
             let mut claims = self.claims.lock();
             if is_so(self.state.load(Ordering::Acquire)) {
                 claims.fills_alone = true;
@@ -186,7 +186,7 @@ impl TableLock {
         Ok(false)
     }
 
-    /// Waits until no other transaction uses the table than the caller, which fills it, and those who wait for its turn
+    /// Waits until no other transaction uses the table than the caller, which fills it, and transactions that wait for its turn
     /// to end; false when that did not happen by `until`.
     pub(crate) fn drained_but_one(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
         self.wait_until(|state| state & !FLAGS == self.fillers(), until, deadline)

@@ -279,7 +279,7 @@ impl<'a> Applier<'a> {
             eprintln!("Note: skipped, at {place}: {}", shown(sql));
         } else {
             let may_have_run = self.state.definition.as_deref() == Some(place.as_str());
-            if may_have_run && !statement::can_run_again(sql) {
+            if may_have_run && !statement::can_run_again(sql, query.sql_mode) {
                 return Err(Error::Log(format!(
                     "a run has ended while the target was at the statement at {place}, and whether it has run cannot be seen \
                      by running it again. It is: {}\nLook at the target, do there what it should do if it has not been \
@@ -528,7 +528,9 @@ pub(super) fn file_number(file: &str) -> Option<u64> {
 /// where it goes on, unless its server was killed.
 fn goes_on(position: &Position, file: &str) -> bool {
     match (file_number(&position.file), file_number(file)) {
-        (Some(ours), Some(theirs)) => theirs == ours || theirs == ours + 1 && position.offset > FIRST_EVENT,
+        (Some(ours), Some(theirs)) => {
+            theirs == ours || ours.checked_add(1) == Some(theirs) && position.offset > FIRST_EVENT
+        }
         _ => true,
     }
 }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::apply::{Applier, file_number};
+use super::copy::connect;
 use super::state::{Move, Stage};
 use crate::Result;
 use crate::binlog::gtid::GtidSet;
@@ -73,7 +74,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Follows, across lost connections and what stands in the way for now.
+    /// Follows, across lost connections and temporary errors.
     pub(super) fn run(&self, state: &mut Move, until: &Until) -> Result<Position> {
         let mut pause = Duration::from_millis(500);
         let mut failed = 0;
@@ -82,7 +83,7 @@ impl Follower<'_> {
             match self.follow(state, until) {
                 // With its connection the transaction ends, and is applied again from the position before it.
                 Err(error) if error.is_lost() || is_for_now(error.code()) && failed < ATTEMPTS => {
-                    failed += 1;
+                    failed += u32::from(!error.is_lost());
                     if state.position != before {
                         pause = Duration::from_millis(500);
                         failed = 0;
@@ -102,8 +103,7 @@ impl Follower<'_> {
 
     /// Follows with one connection to either side.
     fn follow(&self, state: &mut Move, until: &Until) -> Result<Position> {
-        let mut target = self.target.connect()?;
-        target.run("SET SESSION foreign_key_checks = 0, unique_checks = 0")?;
+        let mut target = connect(self.target)?;
         state.reload(&mut target)?;
         let start = state.position.clone().ok_or_else(|| {
             Error::Source(

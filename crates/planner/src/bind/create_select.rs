@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use schema::definition::Ddl;
+use schema::limits;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
-use types::{Error, Result, SqlType, errno};
+use types::{Error, Result, SqlType};
 
 use super::write::refuse_generated_column;
 use super::{Binder, column, create_table, query_definition};
@@ -39,7 +40,7 @@ pub(super) fn bind_create_table_select(
             column.default = Default::None;
         }
     }
-    check_names(&selected)?;
+    limits::check_distinct_columns(selected.iter().map(|column| column.name.as_str()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
     let ddl = create_table::bind_create_table(binder, create, selected)?;
     let Ddl::CreateTable { name, definition, .. } = &ddl else {
@@ -81,20 +82,4 @@ pub(super) fn bind_create_table_select(
         temporary: create.temporary,
         schema_version: binder.env.schema.version,
     })))
-}
-
-/// Error 1060 for two columns of the same name.
-fn check_names(columns: &[Column]) -> Result<()> {
-    for (at, column) in columns.iter().enumerate() {
-        if columns[..at]
-            .iter()
-            .any(|c| c.name.eq_ignore_ascii_case(&column.name))
-        {
-            return Err(Error::new(
-                errno::ER_DUP_FIELDNAME,
-                format!("Duplicate column name '{}'", column.name),
-            ));
-        }
-    }
-    Ok(())
 }

@@ -4,7 +4,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use functions::Expr;
-use types::{Error, Result, Warning, errno};
+use schema::limits;
+use types::{Error, Result, Warning};
 
 use super::Binder;
 use super::context::Context;
@@ -191,26 +192,12 @@ impl DuplicateNames<'_, '_> {
             return Ok(());
         };
         if alias.name == self.table.alias {
-            return Err(Error::new(
-                errno::ER_NONUNIQ_TABLE,
-                format!("Not unique table/alias: '{}'", alias.name),
-            ));
+            return Err(write::not_unique(&alias.name));
         }
         if !alias.columns.is_empty() && alias.columns.len() != self.columns.len() {
             return Err(other_column_count());
         }
-        for (position, name) in alias.columns.iter().enumerate() {
-            if alias.columns[..position]
-                .iter()
-                .any(|other| other.eq_ignore_ascii_case(name))
-            {
-                return Err(Error::new(
-                    errno::ER_DUP_FIELDNAME,
-                    format!("Duplicate column name '{name}'"),
-                ));
-            }
-        }
-        Ok(())
+        limits::check_distinct_columns(alias.columns.iter().map(String::as_str))
     }
 
     /// The new row's value of a column.

@@ -88,7 +88,7 @@ fn is_untyped(expr: &ast::Expr) -> bool {
     match expr {
         ast::Expr::Parameter(_) => true,
         ast::Expr::Binary { op, left, right } if op.is_arithmetic() => {
-            matches!(op.function(), "+" | "-" | "*" | "%" | "mod") && is_untyped(left) && is_untyped(right)
+            matches!(op.function(), "+" | "-" | "*" | "%" | "mod") && is_untyped(right) && is_untyped(left)
         }
         ast::Expr::Unary {
             op: ast::UnaryOp::Minus,

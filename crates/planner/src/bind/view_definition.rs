@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use schema::definition::{self, Ddl, TableName};
+use schema::limits;
 use schema::model::{Column, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use schema::view::{self, Definer, View, ViewSecurity};
@@ -248,10 +249,7 @@ fn check_list(names: &[String]) -> Result<()> {
     };
     match (0..names.len()).find(|at| is_twice(*at)) {
         None => Ok(()),
-        Some(at) => Err(Error::new(
-            errno::ER_DUP_FIELDNAME,
-            format!("Duplicate column name '{}'", names[at]),
-        )),
+        Some(at) => Err(limits::duplicate_column(&names[at])),
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Skipped {
     /// Statements with bytes that are not UTF-8, or with zero bytes: damage, or a text in another character
     /// set.
     pub(crate) unreadable: u64,
-    /// The last line has no end. Its statement may be one that nobody has sent: a DELETE without its condition.
+    /// The last line has no end. Its statement may be incomplete: a DELETE without its condition.
     pub(crate) is_cut_off: bool,
 }
 

@@ -17,13 +17,13 @@ use super::event::RowChanges;
 
 const COPIES_MAX: usize = 4;
 
-/// So many places are counted; what is used after them is not, until tables that are no more are forgotten.
+/// The maximum number of places. Others are not counted until the counters of dropped tables are removed.
 const PLACES_MAX: usize = 1 << 16;
 
 /// The counters of all tables that were used since the start.
 pub struct TableIo {
     places: RwLock<HashMap<RowPlace, Arc<PlaceIo>>>,
-    /// For all places that nobody asks for: temporary tables, each of which has an id of its own, and those beyond
+    /// Shared by all places that no table shows: temporary tables, each of which has an id of its own, and those beyond
     /// [`PLACES_MAX`].
     others: Arc<PlaceIo>,
 }
@@ -83,7 +83,7 @@ impl TableIo {
         places.get(&place).map(|io| io.uses()).unwrap_or_default()
     }
 
-    /// Forgets tables that are no more, whose ids are not used again.
+    /// Removes the counters of dropped tables. Their ids are not used again.
     pub fn keep(&self, is_there: impl Fn(i64) -> bool) {
         self.places.write().retain(|place, _| is_there(place.table));
     }
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_that_nobody_asks_for_take_no_memory() {
+    fn places_that_are_not_shown_take_no_memory() {
         let io = TableIo::default();
         let at = |table| RowPlace { table, index: None };
         for number in 0..1000 {

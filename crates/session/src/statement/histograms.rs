@@ -5,11 +5,12 @@
 
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
+use schema::limits;
 use schema::model::Table;
 use schema::privilege::PrivilegeSet;
 use schema::statistics::requested::data_type;
 use system::{Wanted, keys};
-use types::{Error, Result, errno};
+use types::Result;
 
 use super::lock_tables;
 use super::maintenance::{maintenance_listing, maintenance_row};
@@ -23,7 +24,7 @@ pub fn run(
     columns: &[String],
     buckets: Option<u32>,
 ) -> Result<Listing> {
-    check_columns(columns)?;
+    limits::check_distinct_columns(columns.iter().map(String::as_str))?;
     let mut listing = maintenance_listing();
     let [name] = tables else {
         let nothing = TableName {
@@ -142,20 +143,4 @@ fn is_unique(table: &Table, column: usize) -> bool {
         index.unique
             && matches!(index.parts.as_slice(), [part] if part.column == column && part.prefix.is_none())
     })
-}
-
-/// Fails with 1060 if a column is named twice.
-fn check_columns(columns: &[String]) -> Result<()> {
-    for (position, name) in columns.iter().enumerate() {
-        if columns[..position]
-            .iter()
-            .any(|other| other.eq_ignore_ascii_case(name))
-        {
-            return Err(Error::new(
-                errno::ER_DUP_FIELDNAME,
-                format!("Duplicate column name '{name}'"),
-            ));
-        }
-    }
-    Ok(())
 }

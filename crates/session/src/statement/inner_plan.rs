@@ -67,7 +67,7 @@ fn by_place(session: &Session) -> ByPlace {
 
 /// Counts what an inner plan has read.
 fn count_reads(session: &mut Session, eval: &EvalContext) {
-    session.event.reads = eval.reads.take();
+    session.event.reads.add(eval.reads.take());
     if session.shared.events.is_on() {
         session.shared.events.table_io.record(&eval.reads);
     }

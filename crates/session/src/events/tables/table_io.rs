@@ -59,9 +59,8 @@ fn tables(view: SessionView<'_>) -> Vec<Arc<Table>> {
         return Vec::new();
     }
     let schema = shared.engine.cluster.schema();
-    let stored = schema.databases.values().filter(|database| !database.is_system());
-    let tables = stored.flat_map(|database| database.tables.values().cloned());
-    let mut tables: Vec<Arc<Table>> = tables.filter(|table| table.view.is_none()).collect();
+    let stored = schema.tables().filter(|table| table.view.is_none());
+    let mut tables: Vec<Arc<Table>> = stored.cloned().collect();
     tables.sort_by(|a, b| (&a.database, &a.name).cmp(&(&b.database, &b.name)));
     let ids: HashSet<i64> = tables.iter().map(|table| table.id).collect();
     shared.events.table_io.keep(|id| ids.contains(&id));
