@@ -56,9 +56,10 @@ start_stemdb() {
     local binary=$1 directory=$2 memory_mib=$3
     mkdir -p "$directory"
     server_port=$(free_port)
-    local half=$((memory_mib * 1024 * 1024 / 2))
+    # In the proportion of the defaults.
+    local third=$((memory_mib * 1024 * 1024 / 3))
     printf '[storage]\nblock_cache_bytes = %s\nrow_cache_bytes = %s\n[variables]\ninnodb_flush_log_at_trx_commit = 1\n' \
-        "$half" "$half" >"$directory/stemdb.toml"
+        "$third" "$((2 * third))" >"$directory/stemdb.toml"
     "$binary" serve --config "$directory/stemdb.toml" --store "rocksdb:$directory/data" \
         --listen "127.0.0.1:$server_port" --status off >"$directory/log" 2>&1 &
     server_pid=$!

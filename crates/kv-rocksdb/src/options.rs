@@ -55,8 +55,10 @@ impl RocksOptions {
     /// For a process that may use this much memory.
     pub fn within(memory_bytes: u64) -> Self {
         Self {
-            block_cache_bytes: memory_bytes / 4,
-            row_cache_bytes: memory_bytes / 8,
+            // Rows are read from the row cache several times as fast as from blocks, and what it does not hold the
+            // kernel's page cache may, compressed.
+            block_cache_bytes: memory_bytes / 8,
+            row_cache_bytes: memory_bytes / 4,
             history_bytes: (memory_bytes / 64).clamp(8 << 20, 256 << 20),
             write_buffer_bytes: (memory_bytes / 64).clamp(8 << 20, 64 << 20),
             max_open_files: machine::open_files(),
