@@ -1,8 +1,9 @@
 //! Scanning a range, at any timestamp.
 //!
-//! A scan reads the range page by page ([`crate::latest::cache`]) as long as pages are in memory or worth
-//! loading, and the rest by an iterator over `latest`. Each page, and the iterator, is as of a moment at or
-//! after the snapshot's timestamp. Why it is correct to look for superseded versions later: [`super`].
+//! A scan reads the range page by page ([`crate::latest::cache`]) where pages are in memory or worth loading.
+//! What lies between them it reads by an iterator over `latest`; a reverse scan reads all by it from the first
+//! page on that is missing. Each page, and the iterator, is as of a moment at or after the snapshot's
+//! timestamp. Why it is correct to look for superseded versions later: [`super`].
 
 use super::{Comparison, Versions};
 use crate::failure::from_rocksdb;
@@ -10,6 +11,7 @@ use crate::latest::PageLoads;
 use crate::latest::cache::{Lookup, Page, PageRange, Reads};
 use crate::layout::Version;
 use kv::{KeyRange, Result, ScanRequest, Visit};
+use rocksdb::DBRawIterator;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -27,6 +29,10 @@ pub(crate) struct Scan<'a> {
     /// Pages loaded while the cache has little room.
     loads: u32,
     loading: Option<PageLoads<'a>>,
+    /// Over what is stored in the range: opened where the first page is missing, and moved on for the next ones.
+    stored: Option<DBRawIterator<'a>>,
+    /// Stored rows since the last check of the interrupt.
+    unchecked: u32,
 }
 
 impl<'a> Scan<'a> {
@@ -36,6 +42,8 @@ impl<'a> Scan<'a> {
             request,
             loads: 0,
             loading: None,
+            stored: None,
+            unchecked: 0,
         }
     }
 
@@ -51,7 +59,16 @@ impl<'a> Scan<'a> {
         let mut rest = self.request.range.clone();
         while !rest.is_empty() {
             let Some(next) = self.next_page(&rest)? else {
-                return self.scan_stored(&rest, visit);
+                if self.request.reverse {
+                    return self.scan_stored_reverse(&rest, visit);
+                }
+                let gap = self.versions.latest.cache().before_next_page(&rest);
+                let flow = self.scan_stored(&gap, visit)?;
+                if flow.is_break() || gap.end.is_empty() {
+                    return Ok(());
+                }
+                rest.start = gap.end;
+                continue;
             };
             if let Some(interrupt) = self.request.interrupt {
                 interrupt.check()?;
@@ -165,34 +182,60 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Visits a range as it is stored in RocksDB.
-    fn scan_stored(&self, range: &KeyRange, visit: &mut Visit) -> Result<()> {
-        let latest = &self.versions.latest;
-        let mut iterator = latest.iterate_for(range, self.request.fills_caches)?;
-        if self.request.reverse {
-            iterator.seek_to_last();
-        } else {
-            iterator.seek_to_first();
+    /// Visits a part of the range, behind those visited before, as it is stored in RocksDB.
+    fn scan_stored(&mut self, part: &KeyRange, visit: &mut Visit) -> Result<ControlFlow<()>> {
+        let mut iterator = match self.stored.take() {
+            Some(opened) => opened,
+            None => {
+                let range = KeyRange::new(part.start.as_slice(), self.request.range.end.as_slice());
+                self.iterate(&range)?
+            }
+        };
+        iterator.seek(&part.start);
+        while let Some((key, stored)) = iterator.item() {
+            if !part.end.is_empty() && *key >= *part.end {
+                break;
+            }
+            if self.visit_entry(key, stored, visit)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+            self.check_stored_row()?;
+            iterator.next();
         }
-        let mut rows = 0_u32;
+        iterator.status().map_err(|error| from_rocksdb(&error))?;
+        self.stored = Some(iterator);
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Visits the rest of a reverse scan as it is stored in RocksDB.
+    fn scan_stored_reverse(&mut self, rest: &KeyRange, visit: &mut Visit) -> Result<()> {
+        let mut iterator = self.iterate(rest)?;
+        iterator.seek_to_last();
         while let Some((key, stored)) = iterator.item() {
             if self.visit_entry(key, stored, visit)?.is_break() {
                 return Ok(());
             }
-            rows += 1;
-            if rows == ROWS_PER_CHECK {
-                rows = 0;
-                if let Some(interrupt) = self.request.interrupt {
-                    interrupt.check()?;
-                }
-            }
-            if self.request.reverse {
-                iterator.prev();
-            } else {
-                iterator.next();
-            }
+            self.check_stored_row()?;
+            iterator.prev();
         }
         iterator.status().map_err(|error| from_rocksdb(&error))
+    }
+
+    fn iterate(&self, range: &KeyRange) -> Result<DBRawIterator<'a>> {
+        self.versions.latest.iterate_for(range, self.request.fills_caches)
+    }
+
+    /// Counts a stored row, and checks the interrupt from time to time.
+    #[inline]
+    fn check_stored_row(&mut self) -> Result<()> {
+        self.unchecked += 1;
+        if self.unchecked == ROWS_PER_CHECK {
+            self.unchecked = 0;
+            if let Some(interrupt) = self.request.interrupt {
+                interrupt.check()?;
+            }
+        }
+        Ok(())
     }
 
     fn visit_entries<'e>(
@@ -243,9 +286,12 @@ fn visit_values<'e>(
 
 #[cfg(test)]
 mod tests {
-    use crate::{RocksOptions, open};
-    use kv::{Durability, KeyRange, Reader, TxnOptions};
+    use crate::latest::load_page_around;
+    use crate::layout::{Version, push_version};
+    use crate::{RocksOptions, RocksStorage, open};
+    use kv::{Durability, KeyRange, Reader, ScanRequest, Storage, TxnOptions};
     use std::ops::ControlFlow;
+    use std::sync::Arc;
 
     const CACHE_BYTES: u64 = 512 << 10;
 
@@ -289,5 +335,53 @@ mod tests {
         }
         assert!(cached() > half + half / 2, "{}", cached());
         assert_eq!(rows, 6 * 5_000);
+    }
+
+    /// A scan that loads nothing reads the pages that are there, and RocksDB only between them.
+    #[test]
+    fn pages_behind_a_missing_one_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = RocksOptions {
+            row_cache_bytes: 32 << 10,
+            compare_cached_reads: false,
+            ..RocksOptions::small()
+        };
+        let storage = RocksStorage::open(dir.path(), &options, &Arc::default()).unwrap();
+        let latest = &storage.versions.latest;
+        let key = |n: usize| format!("k{n:05}").into_bytes();
+        let put = |n: usize, value: &[u8]| {
+            let mut stored = Vec::new();
+            let value = Some(value);
+            push_version(&mut stored, Version { ts: 5, value });
+            let (db, family) = latest.raw();
+            db.put_cf(family, key(n), stored).unwrap();
+        };
+        (0..3_000).for_each(|n| put(n, b"as the page has it, forty bytes of value"));
+        let mut is_cached = vec![false; 3_000];
+        for around in (200..3_000).step_by(600) {
+            let loaded = load_page_around(latest, &key(around), 9).unwrap().unwrap();
+            for (n, is_cached) in is_cached.iter_mut().enumerate() {
+                *is_cached |= loaded.page.get(&key(n)).is_some();
+            }
+        }
+        assert!(!latest.cache().has_room());
+        (0..3_000).for_each(|n| put(n, b"as RocksDB has it"));
+
+        let mut found = Vec::new();
+        let request = ScanRequest {
+            range: &KeyRange::new(key(10), key(2_990)),
+            ts: 9,
+            reverse: false,
+            interrupt: None,
+            fills_caches: false,
+        };
+        let visit = &mut |key: &[u8], value: &[u8]| {
+            found.push((key.to_vec(), value == b"as RocksDB has it"));
+            ControlFlow::Continue(())
+        };
+        storage.scan(request, visit).unwrap();
+        let expected: Vec<_> = (10..2_990).map(|n| (key(n), !is_cached[n])).collect();
+        assert!(expected.iter().filter(|(_, stored)| !stored).count() > 100);
+        assert!(found == expected);
     }
 }

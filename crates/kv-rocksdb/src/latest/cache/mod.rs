@@ -115,6 +115,15 @@ impl Drop for PageLoad<'_> {
     }
 }
 
+fn up_to_next_page(directory: &Directory, mut range: KeyRange) -> KeyRange {
+    if let Some(next) = directory.next_after(&range.start)
+        && (range.end.is_empty() || *next < *range.end)
+    {
+        range.end = next.to_vec();
+    }
+    range
+}
+
 impl RowCache {
     /// With at most about `budget_bytes` of pages; 0: no pages.
     pub fn new(budget_bytes: u64) -> Self {
@@ -301,6 +310,11 @@ impl RowCache {
         self.directory.read().bytes() < self.budget_bytes / 2
     }
 
+    /// The part of a range before the first page that starts behind the range's start.
+    pub fn before_next_page(&self, range: &KeyRange) -> KeyRange {
+        up_to_next_page(&self.directory.read(), range.clone())
+    }
+
     /// Begins to load pages from the start of `range`, if there is none, up to the next page or the end of
     /// `range`. The entries have to be read after this call.
     pub fn begin_load(&self, range: KeyRange) -> PageLoad<'_> {
@@ -320,12 +334,8 @@ impl RowCache {
         self.begin_load_where_free(&directory, KeyRange::new(start, []))
     }
 
-    fn begin_load_where_free(&self, directory: &Directory, mut range: KeyRange) -> PageLoad<'_> {
-        if let Some(next) = directory.next_after(&range.start)
-            && (range.end.is_empty() || *next < *range.end)
-        {
-            range.end = next.to_vec();
-        }
+    fn begin_load_where_free(&self, directory: &Directory, range: KeyRange) -> PageLoad<'_> {
+        let range = up_to_next_page(directory, range);
         let id = self.next_load.fetch_add(1, Ordering::Relaxed);
         self.loads.lock().push(Load {
             id,
