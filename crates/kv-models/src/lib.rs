@@ -68,6 +68,8 @@ mod oracle;
 mod outcome;
 #[path = "../../kv/src/small_map.rs"]
 mod small_map;
+#[path = "../../kv/src/watched_ranges.rs"]
+mod watched_ranges;
 
 #[path = "../../kv/src/buffer.rs"]
 pub mod buffer;

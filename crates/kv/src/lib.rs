@@ -40,6 +40,7 @@ mod oracle;
 mod outcome;
 mod small_map;
 mod sync;
+mod watched_ranges;
 
 pub mod buffer;
 pub mod defect;
