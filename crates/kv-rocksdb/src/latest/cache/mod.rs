@@ -115,6 +115,7 @@ impl Drop for PageLoad<'_> {
     }
 }
 
+/// The part of a range before the first page that starts behind the range's start.
 fn up_to_next_page(directory: &Directory, mut range: KeyRange) -> KeyRange {
     if let Some(next) = directory.next_after(&range.start)
         && (range.end.is_empty() || *next < *range.end)
@@ -310,7 +311,7 @@ impl RowCache {
         self.directory.read().bytes() < self.budget_bytes / 2
     }
 
-    /// The part of a range before the first page that starts behind the range's start.
+    /// The part of a range that a scan which finds no page at its start reads elsewhere: up to the next page.
     pub fn before_next_page(&self, range: &KeyRange) -> KeyRange {
         up_to_next_page(&self.directory.read(), range.clone())
     }
