@@ -57,7 +57,13 @@ fn of_insert(builder: &Builder<'_>, insert: LogicalInsert) -> Result<InsertPlan>
         LogicalInsertSource::Values(rows) => InsertSource::Values(rows),
         LogicalInsertSource::Literals(values) => InsertSource::Literals(values),
         LogicalInsertSource::Query(query) => InsertSource::Query(Box::new(of_query(builder, *query, false)?)),
-        LogicalInsertSource::File(file) => InsertSource::File(file),
+        LogicalInsertSource::File(mut file, subqueries) => {
+            let row: Vec<ColumnId> = (0..insert.table.columns.len()).map(ColumnId).collect();
+            let subqueries = subqueries.into_iter();
+            let built = subqueries.map(|subqueries| assigned_subqueries(builder, subqueries, &row));
+            file.subqueries = built.collect::<Result<_>>()?;
+            InsertSource::File(file)
+        }
     };
     Ok(InsertPlan {
         columns: insert.columns,

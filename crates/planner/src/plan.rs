@@ -443,7 +443,7 @@ pub struct AssignedSubqueries {
 }
 
 impl InsertPlan {
-    /// The queries that the statement runs: that of its rows, and those of ON DUPLICATE KEY UPDATE.
+    /// The queries that the statement runs: that of its rows, and those of assignments.
     pub fn queries(&self) -> impl Iterator<Item = &Rel> {
         let source = match &self.source {
             InsertSource::Query(query) => Some(&query.root),
@@ -455,11 +455,12 @@ impl InsertPlan {
             .chain(subqueries.map(|subqueries| &subqueries.root))
     }
 
-    /// Those of ON DUPLICATE KEY UPDATE.
+    /// Those of ON DUPLICATE KEY UPDATE, or of LOAD DATA's SET: no statement has both.
     pub fn subqueries(&self) -> &[AssignedSubqueries] {
-        match &self.mode {
-            InsertMode::Update(update) => &update.subqueries,
-            InsertMode::Insert | InsertMode::Replace => &[],
+        match (&self.mode, &self.source) {
+            (InsertMode::Update(update), _) => &update.subqueries,
+            (_, InsertSource::File(file)) => &file.subqueries,
+            (InsertMode::Insert | InsertMode::Replace, _) => &[],
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A query that gives one row, and runs for each of several rows: the subqueries of ON DUPLICATE KEY UPDATE.
+//! A query that gives one row, and runs for each of several rows: the subqueries of ON DUPLICATE KEY UPDATE and of
+//! LOAD DATA's SET.
 
 use arrow::record_batch::RecordBatch;
 use kv::Transaction;
@@ -27,10 +28,18 @@ pub(crate) struct RowQuery<'p> {
 impl<'p> RowQuery<'p> {
     pub fn new(root: &'p Rel, outer: &'p [OuterColumn], memory: &'p Memory<'p>) -> Self {
         Self {
+            scope: tree::scope().remembering(),
+            ..Self::anew(root, outer, memory)
+        }
+    }
+
+    /// The same where all of the query runs for each row.
+    pub fn anew(root: &'p Rel, outer: &'p [OuterColumn], memory: &'p Memory<'p>) -> Self {
+        Self {
             root,
             outer,
             types: root.output_types(),
-            scope: tree::scope().remembering(),
+            scope: tree::scope(),
             reads_past: root.scans().iter().any(|scan| scan.as_of.is_some()),
             memory,
         }

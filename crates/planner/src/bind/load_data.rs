@@ -23,7 +23,9 @@ use crate::command::{Command, LoadData};
 use crate::env::BindEnv;
 use crate::errno::{ER_LOAD_FROM_FIXED_SIZE_ROWS_TO_VAR, WARN_NON_ASCII_SEPARATOR_NOT_IMPLEMENTED};
 use crate::foreign_key::RowChanges;
-use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
+use crate::logical::{
+    AssignedSubqueries, Logical, LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement,
+};
 use crate::plan::{Assignment, FieldTarget, FileFormat, FileRows};
 
 /// The longest text of a user variable that a file sets, in characters.
@@ -61,9 +63,9 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
         id: target.table.id,
         alias: target.table.name.clone(),
         view: None,
-        only_by_name: true,
+        only_by_name: false,
     });
-    let assignments = load_assignments(binder, load, &target.relation)?;
+    let (assignments, subqueries) = load_assignments(binder, load, &target.relation)?;
     let columns = given_columns(&fields, &assignments);
     let ignore = match load.duplicates {
         LoadDuplicates::Ignore => true,
@@ -87,12 +89,16 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
         foreign_keys: foreign_key::keys_for(binder, &table, &changes)?,
         partitions: target.partitions,
         table,
-        source: LogicalInsertSource::File(Box::new(FileRows {
-            format,
-            charset,
-            fields,
-            assignments,
-        })),
+        source: LogicalInsertSource::File(
+            Box::new(FileRows {
+                format,
+                charset,
+                fields,
+                assignments,
+                subqueries: Vec::new(),
+            }),
+            subqueries,
+        ),
         mode: match replace {
             true => LogicalInsertMode::Replace,
             false => LogicalInsertMode::Insert,
@@ -194,11 +200,12 @@ pub(super) fn file_format(binder: &Binder<'_>, given: &ast::FileFormat) -> Resul
     })
 }
 
+/// SET, and the subqueries of its values, whose columns follow those of the table.
 fn load_assignments(
     binder: &Binder<'_>,
     load: &ast::LoadData,
     relation: &Relation,
-) -> Result<Vec<Assignment>> {
+) -> Result<(Vec<Assignment>, Vec<AssignedSubqueries>)> {
     let scope = Scope::of(relation.clone());
     let names = ScopeNames {
         scope: &scope,
@@ -206,27 +213,37 @@ fn load_assignments(
         outer: None,
         in_aggregate: false,
     };
-    let subqueries = Subqueries::default();
-    let context = Context {
-        subqueries: Some(&subqueries),
-        ..Context::of(&names)
-    };
     let mut assignments = Vec::with_capacity(load.assignments.len());
+    let mut subqueries = Vec::new();
     for assignment in &load.assignments {
         let column = assigned_column(relation, &assignment.column)?;
+        let of_value = Subqueries::default();
+        let context = Context {
+            subqueries: Some(&of_value),
+            ..Context::of(&names)
+        };
         if !is_written(relation, column) {
             continue;
         }
         let value = write::bind_assigned(binder, assignment.value.as_ref(), relation, column, &context)?;
+        if !of_value.is_empty() {
+            subqueries.push(AssignedSubqueries::new(
+                assignments.len(),
+                of_value.applied_to(Logical::OneRow),
+            ));
+        }
         assignments.push(Assignment { column, value });
     }
-    if !subqueries.is_empty() {
-        return Err(Error::not_supported(
-            "LOAD DATA ... SET with a subquery",
-            "load the file into a table of its own, and use INSERT ... SELECT",
-        ));
+    let own = relation.table().map_or(0, |table| table.columns.len());
+    let made = subqueries.iter().flat_map(|subqueries| &subqueries.columns);
+    let places: HashMap<usize, usize> = made.map(|id| id.0).zip(own..).collect();
+    for value in assignments
+        .iter_mut()
+        .filter_map(|assignment| assignment.value.as_mut())
+    {
+        value.map_columns(&|index| places.get(&index).copied().unwrap_or(index));
     }
-    Ok(assignments)
+    Ok((assignments, subqueries))
 }
 
 /// Where the fields of a line go.

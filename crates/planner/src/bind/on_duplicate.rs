@@ -50,12 +50,10 @@ pub(super) fn bind(
         };
         let value = write::bind_assigned(binder, assignment.value.as_ref(), table, column, &context)?;
         if !of_value.is_empty() {
-            let root = of_value.applied_to(Logical::OneRow);
-            subqueries.push(AssignedSubqueries {
-                assignment: position,
-                columns: root.output().iter().map(|column| column.id).collect(),
-                root,
-            });
+            subqueries.push(AssignedSubqueries::new(
+                position,
+                of_value.applied_to(Logical::OneRow),
+            ));
         }
         assignments.push(LogicalAssignment { column, value });
     }

@@ -59,8 +59,8 @@ pub enum LogicalInsertSource {
     Values(Vec<Vec<Option<Expr>>>),
     Literals(LiteralValues),
     Query(Box<LogicalQuery>),
-    /// LOAD DATA: columns are the table's, by offset.
-    File(Box<FileRows>),
+    /// LOAD DATA: columns are the table's, by offset. The rows have no subqueries yet.
+    File(Box<FileRows>, Vec<AssignedSubqueries>),
 }
 
 #[derive(Debug, Clone)]
@@ -86,10 +86,22 @@ pub struct LogicalRowUpdate {
 pub struct AssignedSubqueries {
     /// Position in the list of assignments.
     pub assignment: usize,
-    /// One row with `columns`. Its outer columns are the offsets of the row that is there and of the one that was
-    /// to be inserted, and [`LogicalRowUpdate::further`].
+    /// One row with `columns`. Its outer columns are those of the row that the values see: in ON DUPLICATE KEY UPDATE
+    /// the offsets of the row that is there and of the one that was to be inserted, and
+    /// [`LogicalRowUpdate::further`]; in LOAD DATA the offsets of the line's row.
     pub root: Logical,
     pub columns: Vec<ColumnId>,
+}
+
+impl AssignedSubqueries {
+    /// `root`: the subqueries over one row without columns.
+    pub fn new(assignment: usize, root: Logical) -> Self {
+        Self {
+            assignment,
+            columns: root.output().iter().map(|column| column.id).collect(),
+            root,
+        }
+    }
 }
 
 /// `column = expr`; `None` means DEFAULT.

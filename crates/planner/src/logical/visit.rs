@@ -302,9 +302,11 @@ impl LogicalStatement {
                         query.output.iter().for_each(|id| visit(None, *id));
                         query.root.walk_columns(visit);
                     }
-                    LogicalInsertSource::File(file) => {
+                    LogicalInsertSource::File(file, subqueries) => {
                         let values = file.assignments.iter().filter_map(|a| a.value.as_ref());
                         values.for_each(|value| walk_columns_of(None, value, visit));
+                        let subqueries = subqueries.iter();
+                        subqueries.for_each(|subqueries| subqueries.root.walk_columns(visit));
                     }
                 }
                 if let LogicalInsertMode::Update(update) = &insert.mode {

@@ -4,7 +4,7 @@
 
 use types::Charset;
 
-use super::Assignment;
+use super::{AssignedSubqueries, Assignment};
 
 /// How a file is cut into lines and these into fields. What is empty or `None` does not occur in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +32,10 @@ pub struct FileRows {
     /// Of the file.
     pub charset: Charset,
     pub fields: Vec<FieldTarget>,
-    /// SET. Values see the columns of the row by offset, as far as they are assigned.
+    /// SET. Values see the columns of the row by offset, as far as they are assigned, and after them the columns of
+    /// the subqueries.
     pub assignments: Vec<Assignment>,
+    pub subqueries: Vec<AssignedSubqueries>,
 }
 
 /// Where a field goes.

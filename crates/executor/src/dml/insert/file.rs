@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use functions::{EvalContext, Strictness, assign, eval_assigned};
 use kv::Transaction;
-use planner::plan::{FieldTarget, FileRows};
+use planner::plan::{AssignedSubqueries, FieldTarget, FileRows};
 use schema::model::{Column, Default};
 use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
 use wire::column_type::announced_length;
@@ -15,11 +15,13 @@ use super::bulk::{Ahead, Place};
 use super::rows::{FileBatch, NewRow, NewRows, RowMaker, no_column};
 use super::{ImageMaker, Insert, Writer};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
+use crate::context::ExecContext;
 use crate::dml::defaults::{self, implicit};
 use crate::dml::image::Row;
 use crate::dml::warn;
 use crate::field_reader::FieldReader;
 use crate::memory::Memory;
+use crate::operator::row_query::RowQuery;
 
 const ER_WARN_TOO_FEW_RECORDS: u16 = 1261;
 const ER_WARN_TOO_MANY_RECORDS: u16 = 1262;
@@ -39,7 +41,13 @@ impl Insert<'_> {
         };
         input.with_reader(&mut |reader| {
             let mut ahead = Ahead::new(input.bulk_bytes(), maker, memory);
-            let place = match self.may_fill(maker) {
+            let queries: Vec<_> = file
+                .subqueries
+                .iter()
+                .map(|assigned| LineQuery::new(assigned, memory))
+                .collect();
+            // Subqueries read in the transaction, which a bulk load has none of.
+            let place = match self.may_fill(maker) && queries.is_empty() {
                 true => Place::take(
                     self.table,
                     input.table_is_locked(),
@@ -48,16 +56,24 @@ impl Insert<'_> {
                 )?,
                 false => None,
             };
-            let mut batches = |rows: &mut RowMaker<'_>| {
+            let mut batches = |rows: &mut RowMaker<'_>, txn: Option<&mut Transaction>| {
                 ahead.forget_taken(reader);
-                rows.of_file(file, reader, memory)
+                rows.of_file(
+                    (file, reader),
+                    LineQueries {
+                        queries: &queries,
+                        txn,
+                    },
+                    memory,
+                )
             };
             if let Some(place) = place {
+                let mut batches = |rows: &mut RowMaker<'_>| batches(rows, None);
                 return self.fill(&place, &mut batches, memory, maker, txn.start_ts());
             }
             let mut writer = Writer::new(txn, maker, self.ctx);
             loop {
-                let new = batches(&mut self.rows);
+                let new = batches(&mut self.rows, Some(writer.txn));
                 let (is_last, held) = (new.is_last, new.held);
                 self.write(new.rows, &mut writer).map_err(with_advice)?;
                 memory.shrink_to(held);
@@ -106,6 +122,41 @@ impl Counted<'_, '_> {
     }
 }
 
+/// The subqueries of an assignment of SET.
+struct LineQuery<'q> {
+    /// The assignment's position in the list.
+    assignment: usize,
+    query: RowQuery<'q>,
+}
+
+impl<'q> LineQuery<'q> {
+    /// Nothing is remembered from one line for the next: variables that a line sets have other values then.
+    fn new(assigned: &'q AssignedSubqueries, memory: &'q Memory<'q>) -> Self {
+        Self {
+            assignment: assigned.assignment,
+            query: RowQuery::anew(&assigned.root, &assigned.outer, memory),
+        }
+    }
+}
+
+/// The subqueries of SET, and the transaction that they read in.
+struct LineQueries<'l, 'q, 't> {
+    queries: &'l [LineQuery<'q>],
+    txn: Option<&'t mut Transaction>,
+}
+
+impl LineQueries<'_, '_, '_> {
+    /// The values of an assignment's subqueries for a row.
+    fn values(&mut self, assignment: usize, row: &[Value], ctx: &ExecContext<'_>) -> Result<Vec<Value>> {
+        let of_it = self.queries.iter().find(|query| query.assignment == assignment);
+        match (of_it, &mut self.txn) {
+            (None, _) => Ok(Vec::new()),
+            (Some(of_it), Some(txn)) => of_it.query.run(row, txn, ctx),
+            (Some(_), None) => Err(Error::internal("a subquery without a transaction")),
+        }
+    }
+}
+
 /// A line of the file that is being made a row of.
 struct Line<'f> {
     row: Row,
@@ -115,10 +166,10 @@ struct Line<'f> {
 
 impl RowMaker<'_> {
     /// The next rows of the file.
-    pub fn of_file(
+    fn of_file(
         &mut self,
-        file: &FileRows,
-        reader: &mut FieldReader<'_>,
+        (file, reader): (&FileRows, &mut FieldReader<'_>),
+        mut queries: LineQueries<'_, '_, '_>,
         memory: &Memory<'_>,
     ) -> FileBatch {
         let eval = self.ctx.eval;
@@ -138,7 +189,7 @@ impl RowMaker<'_> {
             more: 0,
         };
         while batch.rows.rows.len() < BATCH_ROWS && bytes.bytes < BATCH_BYTES {
-            match self.of_line(file, reader, &mut bytes) {
+            match self.of_line((file, reader), &mut queries, &mut bytes) {
                 Ok(Some(row)) => batch.rows.rows.extend(row),
                 Ok(None) => batch.is_last = true,
                 Err(error) => {
@@ -168,8 +219,8 @@ impl RowMaker<'_> {
     /// The row of the next line. Outer `None`: the file is over. Inner `None`: the row is left out.
     fn of_line(
         &mut self,
-        file: &FileRows,
-        reader: &mut FieldReader<'_>,
+        (file, reader): (&FileRows, &mut FieldReader<'_>),
+        queries: &mut LineQueries<'_, '_, '_>,
         bytes: &mut Counted<'_, '_>,
     ) -> Result<Option<Option<NewRow>>> {
         let mut line = Line {
@@ -190,7 +241,7 @@ impl RowMaker<'_> {
         }
         reader.rows += 1;
         self.row_number = line.number;
-        self.assign_set(&mut line)?;
+        self.assign_set(&mut line, queries)?;
         self.fill_nulls(&mut line)?;
         self.with_id(line.row, None).map(Some)
     }
@@ -345,8 +396,11 @@ impl RowMaker<'_> {
         Ok(())
     }
 
-    fn assign_set(&self, line: &mut Line<'_>) -> Result<()> {
-        for assignment in &line.file.assignments {
+    fn assign_set(&self, line: &mut Line<'_>, queries: &mut LineQueries<'_, '_, '_>) -> Result<()> {
+        let width = line.row.len();
+        for (position, assignment) in line.file.assignments.iter().enumerate() {
+            let values = queries.values(position, &line.row, self.ctx)?;
+            line.row.extend(values);
             let offset = assignment.column;
             let column = self.table.columns.get(offset);
             let column = column.ok_or_else(|| no_column(self.table, offset))?;
@@ -362,6 +416,7 @@ impl RowMaker<'_> {
                 *cell = value;
             }
         }
+        line.row.truncate(width);
         Ok(())
     }
 
