@@ -360,8 +360,16 @@ fn benchmark<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     };
     let count = match evaluate(count, row, call.ctx)?.datum() {
         Datum::Null => return Ok(Cell::NULL),
+        Datum::UInt(count) => i64::try_from(count).unwrap_or(i64::MAX),
         count => count.int(),
     };
+    if count < 0 {
+        call.ctx.conversion_lost(
+            errno::ER_WRONG_VALUE_FOR_TYPE,
+            format!("Incorrect count value: '{count}' for function benchmark"),
+        )?;
+        return Ok(Cell::NULL);
+    }
     for i in 0..count {
         if i % 1024 == 0 {
             call.ctx.check_interrupted()?;

@@ -1,6 +1,7 @@
 //! Strings as codes and codes as strings: HEX, ASCII, CHAR, base 64, QUOTE, WEIGHT_STRING.
 
-use types::{Charset, Collation, Error, Result, SqlType, Value, base64, errno};
+use types::temporal::DateTime;
+use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, base64, errno};
 
 use super::{literal_count, slice, value_of};
 use crate::Expr;
@@ -28,7 +29,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("from_base64", 1, 1, resolve_from_base64, from_base64).nullability(Nullability::Always),
     function("quote", 1, 1, resolve_quote, quote)
         .sees_null()
-        .nullability(Nullability::Never)
+        .nullability(Nullability::Always)
         .infallible(),
     function("weight_string", 1, 3, resolve_weight_string, weight_string).nullability(Nullability::Always),
 ];
@@ -86,19 +87,19 @@ fn unhex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match decode_hex(text.bytes()) {
         Some(bytes) => Ok(Value::Bytes(bytes)),
         None => {
-            wrong_value(call, text)?;
+            wrong_argument(call, "string")?;
             Ok(Value::Null)
         }
     }
 }
 
-/// Warning 1411.
-pub(super) fn wrong_value(call: &Call<'_>, datum: &Datum<'_>) -> Result<()> {
-    let text = String::from_utf8_lossy(datum.bytes()).into_owned();
+/// Warning 1411, with the first argument as it is written. `kind` is what the function takes.
+pub(crate) fn wrong_argument(call: &Call<'_>, kind: &str) -> Result<()> {
     call.ctx.conversion_lost(
-        1411,
+        errno::ER_WRONG_VALUE_FOR_TYPE,
         format!(
-            "Incorrect string value: ''{text}'' for function {}",
+            "Incorrect {kind} value: '{}' for function {}",
+            call.argument_text(0),
             call.def.name
         ),
     )
@@ -217,16 +218,11 @@ fn to_base64(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
-    let encoded = base64::encode(&encoded(call, datum));
+    let encoded = base64::encode_lines(&encoded(call, datum));
     if encoded.len() > call.ctx.max_allowed_packet {
         return super::too_large(call);
     }
-    let lines: Vec<&str> = encoded
-        .as_bytes()
-        .chunks(76)
-        .map(|line| std::str::from_utf8(line).unwrap_or_default())
-        .collect();
-    Ok(Value::String(lines.join("\n")))
+    Ok(Value::String(encoded))
 }
 
 fn resolve_from_base64(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -271,10 +267,25 @@ fn quote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 /// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`: the form as a literal `char` or `binary`, then `n`.
 fn resolve_weight_string(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let is_binary = binding.args.len() > 1 && binding.keyword(1)? == "binary";
+    // Not the name of a member.
+    if let Some(arg) = binding.args.first_mut()
+        && arg.as_stored().ty().has_members()
+    {
+        *arg = arg.as_stored().clone();
+    }
+    let is_number = binding
+        .args
+        .first()
+        .is_some_and(|arg| is_sorted_as_number(&arg.ty()));
+    if is_number && !is_binary {
+        binding.integer_if_given(2);
+        return Ok(binding.text_result(NUMBER_WEIGHT, Collation::Binary));
+    }
     binding.text(0);
     binding.integer_if_given(2);
     let count = literal_count(binding, 2);
-    if binding.args.len() > 1 && binding.keyword(1)? == "binary" {
+    if is_binary {
         return Ok(binding.text_result(count.unwrap_or(u32::MAX), Collation::Binary));
     }
     let collation = binding.ty(0).collation;
@@ -291,10 +302,50 @@ fn resolve_weight_string(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(binding.text_result(length, Collation::Binary))
 }
 
+/// How many bytes the weight of a value takes that is no text.
+const NUMBER_WEIGHT: u32 = 8;
+
+/// Whether values of a type are no text: MySQL has weights of integers, dates and times, and none of other numbers.
+fn is_sorted_as_number(ty: &SqlType) -> bool {
+    ty.is_numeric() || ty.is_temporal() || ty.has_members() || ty.kind == TypeKind::Bit
+}
+
+/// The weight of a value that is no text.
+fn weight_of_number(datum: &Datum<'_>, ty: &SqlType) -> Option<u64> {
+    const SIGN: u64 = 1 << 63;
+    let clock = |hours: i64, minutes: i64, seconds: i64| hours << 12 | minutes << 6 | seconds;
+    let packed = match datum {
+        Datum::Int(us) if ty.kind == TypeKind::Time => {
+            let seconds = us.abs() / 1_000_000;
+            let whole = clock(seconds / 3600, seconds / 60 % 60, seconds % 60) << 24;
+            (whole + us.abs() % 1_000_000) * us.signum()
+        }
+        Datum::UInt(packed) if ty.is_datetime() => {
+            let at = DateTime::unpack(*packed);
+            let days = (i64::from(at.year) * 13 + i64::from(at.month)) << 5 | i64::from(at.day);
+            let time = clock(i64::from(at.hour), i64::from(at.minute), i64::from(at.second));
+            (days << 17 | time) << 24 | i64::from(at.microsecond)
+        }
+        Datum::Int(number) => *number,
+        Datum::UInt(number) if ty.has_members() => number.cast_signed(),
+        Datum::UInt(number) => return Some(*number),
+        _ => return None,
+    };
+    let is_unsigned = ty.kind == TypeKind::Year || ty.is_integer() && ty.unsigned;
+    Some(if is_unsigned { packed.cast_unsigned() } else { packed.cast_unsigned() ^ SIGN })
+}
+
 fn weight_string(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(text) = args.first() else {
         return Ok(Value::Null);
     };
+    let ty = call.arg_type(0);
+    if is_sorted_as_number(&ty) {
+        let weight = weight_of_number(text, &ty);
+        return Ok(weight.map_or(Value::Null, |weight| {
+            Value::Bytes(weight.to_be_bytes().to_vec())
+        }));
+    }
     let collation = call.arg_type(0).collation;
     let form = args.get(1).map_or(&b""[..], |d| d.bytes());
     let count = args.get(2).map_or(0, super::count_of);
