@@ -64,6 +64,7 @@ const CHOICES: &[&str] = &[
 pub(crate) fn is_boolean(expr: &Expr) -> bool {
     match expr {
         Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
+        Expr::Column { label, .. } => label.is_truth(),
         Expr::Call { function, ty, .. } => {
             let name = function.name();
             TRUTHS.contains(&name) || *ty == SqlType::BOOL && !CHOICES.contains(&name)
