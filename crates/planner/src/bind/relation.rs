@@ -9,6 +9,7 @@ use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
 use syntax::ast::{ColumnName, ObjectName};
 use types::{SqlType, TypeKind};
 
+use super::result_column::stand_in;
 use crate::logical::ColumnId;
 use crate::object_access::ThroughView;
 use crate::plan::ResultColumn;
@@ -154,10 +155,7 @@ impl Relation {
 
     /// Position of a column that a query may name.
     pub fn find(&self, name: &ColumnName) -> Option<usize> {
-        if name.table.as_ref().is_some_and(|table| *table != self.alias) {
-            return None;
-        }
-        if name.database.as_ref().is_some_and(|d| !self.is_in(d)) {
+        if !self.may_own(name) {
             return None;
         }
         match &self.source {
@@ -169,6 +167,20 @@ impl Relation {
             RelationSource::Query(columns) => columns
                 .iter()
                 .position(|column| column.name.eq_ignore_ascii_case(&name.column)),
+        }
+    }
+
+    /// Whether a name has no other relation's name before it.
+    fn may_own(&self, name: &ColumnName) -> bool {
+        name.table.as_ref().is_none_or(|table| *table == self.alias)
+            && name.database.as_ref().is_none_or(|database| self.is_in(database))
+    }
+
+    /// The position of the column that `_rowid` means.
+    pub fn find_row_id(&self, name: &ColumnName) -> Option<usize> {
+        match &self.source {
+            RelationSource::Table { table, .. } if self.may_own(name) => row_id(table),
+            _ => None,
         }
     }
 
@@ -299,5 +311,19 @@ pub fn has_no_default(table: &Table, offset: usize) -> bool {
         Default::None => !column.nullable && !column.makes_ids(),
         Default::Dropped => true,
         _ => false,
+    }
+}
+
+/// The column that `_rowid` means: the integer that alone is the primary key, or, where there is none, the first
+/// unique key without NULL.
+fn row_id(table: &Table) -> Option<usize> {
+    let primary = table.primary_parts();
+    let key = match primary.is_empty() {
+        true => &stand_in(table, &primary)?.parts,
+        false => &primary,
+    };
+    match key.as_slice() {
+        [part] if part.prefix.is_none() && table.columns[part.column].ty.is_integer() => Some(part.column),
+        _ => None,
     }
 }

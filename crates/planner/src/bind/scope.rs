@@ -65,7 +65,7 @@ impl Scope {
     pub fn find(&self, name: &ColumnName, clause: &str) -> Result<Option<ColumnRef>> {
         let mut found: Option<ColumnRef> = None;
         for (relation, of) in self.relations.iter().enumerate() {
-            let Some(position) = of.find(name) else {
+            let Some(position) = of.find(name).or_else(|| self.row_id(of, name)) else {
                 continue;
             };
             let column = ColumnRef { relation, position };
@@ -78,6 +78,13 @@ impl Scope {
             found = Some(column);
         }
         Ok(found)
+    }
+
+    /// `_rowid` without the name of its table is known only where there is one table.
+    fn row_id(&self, of: &Relation, name: &ColumnName) -> Option<usize> {
+        let is_meant = name.column.eq_ignore_ascii_case("_rowid");
+        let is_alone = name.table.is_some() || self.relations.len() == 1;
+        (is_meant && is_alone).then(|| of.find_row_id(name)).flatten()
     }
 
     fn is_hidden(&self, column: ColumnRef) -> bool {
@@ -121,6 +128,15 @@ impl Scope {
         self.relations.iter().enumerate().find_map(|(relation, of)| {
             let position = of.position(id)?;
             Some(ColumnRef { relation, position })
+        })
+    }
+
+    /// Whether only an outer join makes a column of a table NULL.
+    pub fn is_null_of_join(&self, id: ColumnId) -> bool {
+        self.of_id(id).is_some_and(|column| {
+            let relation = self.relation(column);
+            let table = relation.table();
+            relation.or_null && table.is_some_and(|table| !table.columns[column.position].nullable)
         })
     }
 

@@ -87,7 +87,7 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
             first_own,
             ..Context::of(&names)
         };
-        filter::bind_filter(binder, block.filter.as_ref(), &context)?
+        filter::bind_filter(binder, block.filter.as_ref(), &context, &scope)?
     };
     let bound = clauses::bind_clauses(binder, &block, place, scope, first_own)?;
     let rel = filtered(in_where.applied_to(rel), filter);

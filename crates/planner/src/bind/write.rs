@@ -235,7 +235,7 @@ fn written_order(
         subqueries: Some(&rows.in_where),
         ..Context::of(&in_where)
     };
-    let filter = filter::bind_filter(binder, rows.clauses.filter, &context)?;
+    let filter = filter::bind_filter(binder, rows.clauses.filter, &context, scope)?;
     let in_order = names(scope, ORDER_CLAUSE);
     let context = Context {
         subqueries: Some(&rows.in_values),
