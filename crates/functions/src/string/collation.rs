@@ -130,13 +130,13 @@ fn collation_of(binding: &Binding<'_>) -> Collation {
 
 fn resolve_charset(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = collation_of(binding).charset().name();
-    let ty = SqlType::varchar(64, binding.env.collation);
+    let ty = SqlType::varchar(64, Collation::Utf8mb3GeneralCi);
     Ok(answer(binding, Value::from(name), ty))
 }
 
 fn resolve_collation(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = collation_of(binding).name();
-    let ty = SqlType::varchar(64, binding.env.collation);
+    let ty = SqlType::varchar(64, Collation::Utf8mb3GeneralCi);
     Ok(answer(binding, Value::from(name), ty))
 }
 

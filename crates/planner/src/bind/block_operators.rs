@@ -34,6 +34,10 @@ pub fn operators(
         // An item that may be the sum row of ROLLUP is not announced as a column.
         .map(|item| super::result_column(item, (!is_rolled).then_some(&bound.scope)))
         .collect();
+    // The rows of other queries come from a temporary table.
+    if bound.distinct || !bound.keys.is_empty() || !bound.windows.borrow().is_empty() {
+        results.iter_mut().for_each(|result| result.is_chosen_time = false);
+    }
     let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
     let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
     let is_merged = limit.count.is_none() && bound.can_be_merged();

@@ -1,5 +1,6 @@
 //! The definition of a result column, as the protocol sends it to the client.
 
+use functions::Expr;
 use schema::model::{Index, IndexPart, SchemaState, Table};
 
 use super::output::Item;
@@ -27,6 +28,7 @@ impl ResultColumn {
             no_default: false,
             on_update_now: false,
             is_stored: false,
+            is_chosen_time: false,
         }
     }
 
@@ -47,8 +49,24 @@ pub fn result_column(item: &Item, scope: Option<&Scope>) -> ResultColumn {
     let mut column = ResultColumn::unnamed(&item.name, item.expr.ty(), item.expr.nullable());
     if let (Some(of), Some(scope)) = (item.column, scope) {
         describe(&mut column, scope, of);
+    } else {
+        column.is_chosen_time = column.ty.is_temporal() && chooses(&item.expr);
     }
     column
+}
+
+/// Whether the value of an expression is one of several: of its arguments or of rows.
+fn chooses(expr: &Expr) -> bool {
+    const CHOICES: &[&str] = &["if", "ifnull", "coalesce", "greatest", "least", "any_value"];
+    match expr {
+        // An aggregate or a subquery.
+        Expr::Column { .. } | Expr::Case { .. } => true,
+        Expr::Call { function, .. } => {
+            let name = function.name();
+            name == "aggregate result" || CHOICES.contains(&name)
+        }
+        _ => false,
+    }
 }
 
 fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
@@ -109,7 +127,7 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
 }
 
 /// Where there is no primary key, MySQL takes the first unique key whose columns are all NOT NULL for one.
-fn stand_in<'t>(table: &'t Table, primary: &[IndexPart]) -> Option<&'t Index> {
+pub(super) fn stand_in<'t>(table: &'t Table, primary: &[IndexPart]) -> Option<&'t Index> {
     if !primary.is_empty() {
         return None;
     }
