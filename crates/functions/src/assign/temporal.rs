@@ -201,10 +201,10 @@ fn datetime_of_text(
         Err(NoDate::Zero | NoDate::Refused) => return Ok(Err(Reason::OutOfRange)),
         Err(NoDate::Other | NoDate::Fields) => return Ok(Err(Reason::Unreadable)),
     };
+    warn_delimiter(parsed.delimiter, text, target.ctx)?;
     if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
-    warn_delimiter(parsed.delimiter, text, target.ctx)?;
     Ok(temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)))
 }
 
@@ -268,7 +268,8 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
             return Ok(Some(0));
         }
     };
-    if parsed.clamped {
+    let us = parsed.rounded(target.ctx);
+    if parsed.clamped || Time(us).clamped().0 != us {
         target.wrong_temporal(&value, Reason::OutOfRange)?;
     } else if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;
@@ -284,5 +285,5 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
         Some(date) if (date.year, date.month) == (0, 0) => i64::from(date.day),
         _ => 0,
     };
-    Ok(Some(parsed.rounded(target.ctx) + days * DAY_US))
+    Ok(Some(us + days * DAY_US))
 }

@@ -121,10 +121,13 @@ pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalC
 pub(crate) fn complete(parsed: &ParsedDateTime, ctx: &EvalContext) -> Option<DateTime> {
     let mut value = parsed.value;
     if parsed.round_up && !ctx.sql_mode.time_truncate_fractional {
-        if value.has_zero_in_date() {
+        if value.microsecond < 999_999 {
+            value.microsecond += 1;
+        } else if value.has_zero_in_date() {
             return None;
+        } else {
+            value = value.add_us(1)?;
         }
-        value = value.add_us(1)?;
     }
     Some(parse::in_session_zone(value, parsed.displacement, ctx))
 }
