@@ -162,6 +162,12 @@ pub(super) fn column_type(
              numbers, or store the formatted numbers in a CHAR column.",
         );
     }
+    if ty.length.is_some_and(|length| length > u64::from(u32::MAX)) {
+        return Err(Error::new(
+            ER_TOO_BIG_DISPLAYWIDTH,
+            format!("Display width out of range for column '{name}' (max = {})", u32::MAX),
+        ));
+    }
     use TypeName::*;
     if ty.unsigned && matches!(ty.name, Decimal | Float | Double) {
         deprecated(
@@ -469,13 +475,7 @@ fn text_type(name: &str, ty: &DataType, collation: Collation) -> Result<SqlType>
             Some(0) | None | Some(256..=65_535) => (TypeKind::Text, 65_535),
             Some(..=255) => (TypeKind::TinyText, 255),
             Some(65_536..=16_777_215) => (TypeKind::MediumText, 16_777_215),
-            Some(16_777_216..=4_294_967_295) => (TypeKind::LongText, u32::MAX),
-            Some(_) => {
-                return Err(Error::new(
-                    crate::errno::ER_TOO_BIG_DISPLAYWIDTH,
-                    format!("Display width out of range for column '{name}' (max = 4294967295)"),
-                ));
-            }
+            Some(_) => (TypeKind::LongText, u32::MAX),
         },
     };
     Ok(SqlType {

@@ -458,8 +458,9 @@ impl Binder<'_> {
             CastType::DateTime(fsp) => SqlType::datetime(*fsp),
             CastType::Year => SqlType::YEAR,
             CastType::Decimal { precision, scale } => {
-                if *precision == 0 {
-                    super::column::check_decimals("", 0, u64::from(*scale))?;
+                let is_in_range = *scale <= types::Decimal::MAX_SCALE && *precision <= 65;
+                if *precision == 0 || is_in_range && u32::from(*scale) > *precision {
+                    super::column::check_decimals("", u64::from(*precision), u64::from(*scale))?;
                 }
                 super::column::decimal_type("CAST", *precision, u32::from(*scale))?
             }

@@ -113,8 +113,12 @@ fn type_length(parser: &mut Parser<'_>) -> Result<Option<u64>> {
     Ok(Some(length))
 }
 
-/// A number. Digits after its point are ignored.
-fn field_length(parser: &mut Parser<'_>) -> Result<u64> {
+/// A number. Digits after its point are ignored. One beyond 64 bits is too large for every type.
+pub(super) fn field_length(parser: &mut Parser<'_>) -> Result<u64> {
+    if parser.kind() == Kind::Integer && parser.word().parse::<u64>().is_err() {
+        parser.advance();
+        return Ok(u64::MAX);
+    }
     if parser.kind() != Kind::Decimal {
         return parser.unsigned();
     }
