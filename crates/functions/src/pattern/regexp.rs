@@ -172,6 +172,10 @@ const ESCAPES: &[(&str, &str, &str)] = &[
         r"[^\n\x0b\x0c\r\x{85}\x{2028}\x{2029}]",
         r"[^\n\x0b\x0c\r\x{85}\x{2028}\x{2029}]",
     ),
+    // A class is no end of a range.
+    (r"\d-", r"\d-", r"\d\-"),
+    (r"\w-", r"\w-", r"\w\-"),
+    (r"\s-", r"\s-", r"\s\-"),
     // See [`Pattern`].
     (r"\Z", r"\z", r"\Z"),
 ];
@@ -275,6 +279,8 @@ fn refused(pattern: &str, refusal: &Refusal) -> Error {
         return too_complex();
     } else if has("unclosed group") || has("unopened group") || has("parenthesis") {
         (3691, "Mismatched parenthesis in regular expression.".to_owned())
+    } else if has("property not found") || has("property value not found") {
+        return Error::new(3685, "Illegal argument to a regular expression.");
     } else if has("unclosed character class") {
         (
             3696,
