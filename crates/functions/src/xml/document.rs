@@ -105,9 +105,7 @@ impl<'a> Document<'a> {
         let below = self
             .children(node)
             .filter(|(_, child)| child.kind == NodeKind::Text);
-        own.into_iter()
-            .chain(below)
-            .map(|(at, node)| (at, node.text))
+        own.into_iter().chain(below).map(|(at, node)| (at, node.text))
     }
 }
 

@@ -139,6 +139,10 @@ impl Evaluation<'_> {
             for node in nodes {
                 let position = (node.position + 1) as i64;
                 let holds = match self.value(predicate, node)? {
+                    // MySQL reads the integer of a variable without a warning.
+                    XPathValue::Text(text) if matches!(predicate, XPath::Variable(_)) => {
+                        number_of(&text).trunc() as i64 == position
+                    }
                     XPathValue::Number(number) => number.round_ties_even() as i64 == position,
                     XPathValue::Text(text) => self.integer_of(&text)? == position,
                     other => other.truth(),
@@ -176,7 +180,10 @@ impl Evaluation<'_> {
                 std::iter::once(index).chain(below).collect()
             }
             Axis::Unchanged => vec![index],
-            Axis::Parent => self.ancestors(index).take(1).collect(),
+            Axis::Parent => {
+                let own = self.document.nodes.get(index).filter(|_| index != 0);
+                own.map(|node| node.parent).into_iter().collect()
+            }
             Axis::Ancestor => self.ancestors(index).collect(),
             Axis::AncestorOrSelf => std::iter::once(index).chain(self.ancestors(index)).collect(),
         }

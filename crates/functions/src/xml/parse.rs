@@ -155,7 +155,10 @@ pub(super) fn parse(text: &str) -> Result<XPath> {
     parser.spaces();
     let error = |message: &str, at: usize| {
         let shown: String = text.get(at..).unwrap_or_default().chars().take(SHOWN).collect();
-        Err(Error::new(errno::ER_UNKNOWN_ERROR, format!("{message}: '{shown}'")))
+        Err(Error::new(
+            errno::ER_UNKNOWN_ERROR,
+            format!("{message}: '{shown}'"),
+        ))
     };
     if let Some((message, at)) = parser.refused {
         return error(message, at);
@@ -430,8 +433,8 @@ impl<'a> Parser<'a> {
                 function,
                 Function::Last | Function::Number | Function::Position | Function::StringLength
             );
-            let fits = (*fewest..=*most).contains(&args.len())
-                && (self.predicates > 0 || !here || !args.is_empty());
+            let fits =
+                (*fewest..=*most).contains(&args.len()) && (self.predicates > 0 || !here || !args.is_empty());
             return fits.then_some(Some(XPath::Call(*function, args)));
         }
         self.at = start;
