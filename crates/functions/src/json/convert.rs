@@ -8,7 +8,7 @@ use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::order;
 use crate::cast::conversion::Conversion;
-use crate::cast::number_text::parse_double;
+use crate::cast::number_text::{parse_double, parse_integer};
 use crate::datum::Datum;
 use crate::quotient::computed_type;
 use crate::temporal::parse::{ParsedDateTime, ParsedTime};
@@ -171,6 +171,38 @@ pub(crate) fn scalar(json: JsonRef<'_>) -> Option<(Value, SqlType)> {
     })
 }
 
+/// Why JSON is not a value of another type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum JsonLoss {
+    Invalid,
+    OutOfRange,
+}
+
+impl JsonLoss {
+    /// Error 3156 or 3155, and the beginning of its message.
+    pub fn code(self) -> (u16, &'static str) {
+        match self {
+            Self::Invalid => (errno::ER_INVALID_JSON_VALUE_FOR_CAST, "Invalid"),
+            Self::OutOfRange => (errno::ER_JSON_VALUE_OUT_OF_RANGE_FOR_CAST, "Out of range"),
+        }
+    }
+}
+
+/// The 64 bits of the integer that a JSON string begins with, and what is wrong with the string. Blanks may come
+/// before the integer, but not after it.
+pub(crate) fn integer_of_text(text: &str) -> (u64, Option<JsonLoss>) {
+    let parsed = parse_integer(text.as_bytes());
+    let unsigned = text.trim_ascii_start();
+    let unsigned = unsigned.strip_prefix(['+', '-']).unwrap_or(unsigned);
+    let is_integer = !unsigned.is_empty() && unsigned.bytes().all(|b| b.is_ascii_digit());
+    let loss = match (is_integer, parsed.complete) {
+        (true, true) => None,
+        (true, false) => Some(JsonLoss::OutOfRange),
+        (false, _) => Some(JsonLoss::Invalid),
+    };
+    (parsed.bits(), loss)
+}
+
 /// The name in messages of the types that [`datetime`] and [`time`] read.
 pub(crate) const MOMENT: &str = "DATE/TIME/DATETIME/TIMESTAMP";
 
@@ -185,13 +217,19 @@ pub(crate) fn datetime(json: JsonRef<'_>, rules: DateRules) -> Option<ParsedDate
     temporal::parse::datetime(text.as_bytes(), rules).filter(|parsed| !parsed.truncated)
 }
 
-/// The TIME in a JSON value: a time, or a string that consists of one.
+/// The TIME in a JSON value: a time, or a string that consists of one. A number is none, and digits after the sixth
+/// behind the point do not count.
 pub(crate) fn time(json: JsonRef<'_>) -> Option<ParsedTime> {
     match json.view() {
-        JsonView::String(text) => temporal::time_of_text(text.as_bytes()),
-        JsonView::Time(_) | JsonView::DateTime(_) | JsonView::Timestamp(_) => {
-            temporal::time_of_text(json.to_unquoted().as_bytes())
+        JsonView::String(text) => {
+            let parsed = temporal::time_of_text(text.as_bytes())?;
+            let is_time = !parsed.clamped && (parsed.date.is_some() || text.contains(':'));
+            is_time.then_some(ParsedTime {
+                rounding: 0,
+                ..parsed
+            })
         }
+        JsonView::Time(_) => temporal::time_of_text(json.to_unquoted().as_bytes()),
         _ => None,
     }
 }

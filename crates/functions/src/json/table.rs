@@ -305,10 +305,9 @@ fn stored(json: JsonRef<'_>, ty: &SqlType, name: &str, ctx: &EvalContext) -> Res
         JsonView::Null => return Ok(Value::Null),
         _ if ty.kind == TypeKind::Json => return Ok(Value::Json(json.to_binary())),
         // Binary data is stored as it is.
-        JsonView::Opaque(
-            field_type::VARCHAR | field_type::TINY_BLOB..=field_type::STRING,
-            bytes,
-        ) if ty.is_string() => {
+        JsonView::Opaque(field_type::VARCHAR | field_type::TINY_BLOB..=field_type::STRING, bytes)
+            if ty.is_string() =>
+        {
             let from = literal_type(bytes.len(), Collation::Binary);
             (Value::Bytes(bytes.to_vec()), from)
         }
