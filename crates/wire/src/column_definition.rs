@@ -81,9 +81,7 @@ impl<'a> ColumnDefinition<'a> {
     /// Announces a value that is sent as text in the character set of results, although its type is none of text.
     pub fn announce_as_text(&mut self, results: Collation) {
         self.collation = results.id();
-        self.length = self
-            .length
-            .saturating_mul(results.charset().max_bytes_per_char());
+        self.length = self.length.saturating_mul(results.charset().max_bytes_per_char());
         if results != Collation::Binary {
             self.flags &= !flag::BINARY;
         }

@@ -156,7 +156,11 @@ fn maketime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
     // The warning shows the parts as they were given.
     let shown = seconds.truncate(9).to_text();
-    let zero = if shown.find('.').unwrap_or(shown.len()) < 2 { "0" } else { "" };
+    let zero = if shown.find('.').unwrap_or(shown.len()) < 2 {
+        "0"
+    } else {
+        ""
+    };
     call.ctx.conversion_lost(
         errno::ER_TRUNCATED_WRONG_VALUE,
         format!("Truncated incorrect time value: '{hours}:{minutes:02}:{zero}{shown}'"),

@@ -332,7 +332,11 @@ fn weight_of_number(datum: &Datum<'_>, ty: &SqlType) -> Option<u64> {
         _ => return None,
     };
     let is_unsigned = ty.kind == TypeKind::Year || ty.is_integer() && ty.unsigned;
-    Some(if is_unsigned { packed.cast_unsigned() } else { packed.cast_unsigned() ^ SIGN })
+    Some(if is_unsigned {
+        packed.cast_unsigned()
+    } else {
+        packed.cast_unsigned() ^ SIGN
+    })
 }
 
 fn weight_string(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -342,9 +346,7 @@ fn weight_string(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let ty = call.arg_type(0);
     if is_sorted_as_number(&ty) {
         let weight = weight_of_number(text, &ty);
-        return Ok(weight.map_or(Value::Null, |weight| {
-            Value::Bytes(weight.to_be_bytes().to_vec())
-        }));
+        return Ok(weight.map_or(Value::Null, |weight| Value::Bytes(weight.to_be_bytes().to_vec())));
     }
     let collation = call.arg_type(0).collation;
     let form = args.get(1).map_or(&b""[..], |d| d.bytes());

@@ -36,7 +36,9 @@ pub fn operators(
         .collect();
     // The rows of other queries come from a temporary table.
     if bound.distinct || !bound.keys.is_empty() || !bound.windows.borrow().is_empty() {
-        results.iter_mut().for_each(|result| result.is_chosen_time = false);
+        results
+            .iter_mut()
+            .for_each(|result| result.is_chosen_time = false);
     }
     let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
     let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();

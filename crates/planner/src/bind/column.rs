@@ -165,7 +165,10 @@ pub(super) fn column_type(
     if ty.length.is_some_and(|length| length > u64::from(u32::MAX)) {
         return Err(Error::new(
             ER_TOO_BIG_DISPLAYWIDTH,
-            format!("Display width out of range for column '{name}' (max = {})", u32::MAX),
+            format!(
+                "Display width out of range for column '{name}' (max = {})",
+                u32::MAX
+            ),
         ));
     }
     use TypeName::*;

@@ -149,7 +149,10 @@ fn text_length(parser: &mut Parser<'_>) -> Result<Option<u32>> {
     u32::try_from(length).map(Some).map_err(|_| {
         Error::new(
             errno::ER_TOO_BIG_DISPLAYWIDTH,
-            format!("Display width out of range for column 'cast as char' (max = {})", u32::MAX),
+            format!(
+                "Display width out of range for column 'cast as char' (max = {})",
+                u32::MAX
+            ),
         )
     })
 }
