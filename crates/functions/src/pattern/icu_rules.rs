@@ -23,6 +23,7 @@ pub(super) fn check(pattern: &str) -> Result<()> {
     }
     let mut scan = Scan {
         pattern,
+        after: After::Start,
         ..Scan::default()
     };
     let mut at = 0;
@@ -47,6 +48,8 @@ struct Scan<'p> {
 enum After {
     #[default]
     Other,
+    /// The begin of a pattern, a group or an alternative.
+    Start,
     /// `*`, `+`, `?` or `{n,m}`
     Repetition,
     /// The same, with `?` or `+` behind it.
@@ -65,11 +68,17 @@ impl Scan<'_> {
             return Ok(length);
         }
         match c {
-            '[' => self.brackets += 1,
+            '[' => {
+                self.brackets += 1;
+                // A bracket that closes nothing is a character.
+                let first = ["[^]", "[]"].iter().find(|first| rest.starts_with(*first));
+                return Ok(first.map_or(1, |first| first.len()));
+            }
             ']' => self.brackets = self.brackets.saturating_sub(1),
             _ if self.brackets > 0 => {}
             '(' => return self.group(rest, at),
             ')' => drop(self.groups.pop()),
+            '|' => self.after = After::Start,
             '}' => return Err(self.syntax_error(at)),
             '*' | '+' | '?' => {
                 self.after = match after {
@@ -78,7 +87,7 @@ impl Scan<'_> {
                     _ => return Err(self.syntax_error(at)),
                 }
             }
-            '{' if at > 0 => {
+            '{' => {
                 if after != After::Other {
                     return Err(self.syntax_error(at));
                 }
@@ -104,7 +113,11 @@ impl Scan<'_> {
         let outer = self.groups.last().copied().unwrap_or(false);
         self.groups.push(is_behind || outer);
         // The question mark of a group is no repetition.
-        Ok(if rest.starts_with("(?") { 2 } else { 1 })
+        if rest.starts_with("(?") {
+            return Ok(2);
+        }
+        self.after = After::Start;
+        Ok(1)
     }
 
     fn repetition(&self, sign: char) -> Result<After> {
@@ -209,6 +222,10 @@ mod tests {
             ("(a(??{1}))", "3688 character 5."),
             ("(?P<n>a)", "3688 character 3."),
             (r"\p{L}+\x{41}{2}[\P{Lu}]\d{2}", ""),
+            ("{3}", "3688 character 1."),
+            ("a|{3}", "3688 character 3."),
+            ("(*a)", "3688 character 2."),
+            ("^*[]{}]+[^]{}]", ""),
             ("a{", "3692"),
             ("a{,3}", "3692"),
             ("a{1,2,3}", "3692"),
