@@ -3,7 +3,7 @@
 use types::json::{Json, JsonBinary, JsonRef, JsonView, field_type};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::convert::parse_argument;
+use super::convert::{integer_of_text, parse_argument};
 use super::path::{self, Path};
 use crate::assign;
 use crate::bind::literal_type;
@@ -304,6 +304,11 @@ fn stored(json: JsonRef<'_>, ty: &SqlType, name: &str, ctx: &EvalContext) -> Res
     let (value, from) = match json.view() {
         JsonView::Null => return Ok(Value::Null),
         _ if ty.kind == TypeKind::Json => return Ok(Value::Json(json.to_binary())),
+        // MySQL keeps the 64 bits of the integer in a string.
+        JsonView::String(text) if ty.kind == TypeKind::BigInt && ty.unsigned => match integer_of_text(text) {
+            (bits, None) => (Value::UInt(bits), SqlType::BIGINT_UNSIGNED),
+            _ => (Value::Json(json.to_binary()), SqlType::JSON),
+        },
         // Binary data is stored as it is.
         JsonView::Opaque(field_type::VARCHAR | field_type::TINY_BLOB..=field_type::STRING, bytes)
             if ty.is_string() =>

@@ -162,7 +162,9 @@ pub(super) fn column_type(
              numbers, or store the formatted numbers in a CHAR column.",
         );
     }
-    if ty.length.is_some_and(|length| length > u64::from(u32::MAX)) {
+    // YEAR has no width at all.
+    let is_too_wide = ty.length.is_some_and(|length| length > u64::from(u32::MAX));
+    if is_too_wide && ty.name != TypeName::Year {
         return Err(Error::new(
             ER_TOO_BIG_DISPLAYWIDTH,
             format!(
