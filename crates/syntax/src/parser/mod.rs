@@ -332,7 +332,9 @@ impl<'a> Parser<'a> {
     /// name then fails.
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) && !calls::is_called(self) => {
+                self.word().to_string()
+            }
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };

@@ -1,6 +1,6 @@
 //! SET.
 
-use types::{Error, Result, errno};
+use types::{Error, Result};
 
 use super::{Parser, account, names};
 use crate::ast::{Expr, SetClause, Statement, UserSpec, UserStatement, VariableScope, current_user};
@@ -110,13 +110,7 @@ fn isolation_level(parser: &mut Parser<'_>) -> Result<&'static str> {
 /// names behind it that have no such word (MySQL manual, "SET Syntax for Variable Assignment").
 fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result<SetClause> {
     if parser.kind() == Kind::At {
-        let name = names::user_variable_name(parser)?;
-        if name.is_empty() {
-            return Err(Error::new(
-                errno::ER_ILLEGAL_USER_VAR,
-                "User variable name '' is illegal",
-            ));
-        }
+        let name = names::assigned_variable_name(parser)?;
         assignment_sign(parser)?;
         let value = parser.expression()?;
         return Ok(SetClause::User { name, value });
