@@ -6,7 +6,7 @@ use types::{Result, errno};
 
 use super::context::Context;
 use super::names::{
-    FIELD_LIST, FROM_CLAUSE, HAVING_CLAUSE, Names, ambiguous_column, full_name, unknown_column,
+    FIELD_LIST, FROM_CLAUSE, HAVING_CLAUSE, Names, Within, ambiguous_column, full_name, unknown_column,
     unknown_without_tables,
 };
 use super::relation::Relation;
@@ -189,8 +189,17 @@ impl Scope {
 }
 
 impl ScopeNames<'_> {
-    /// A name that no relation of the block has.
+    /// A name here that no relation of the block has.
     pub fn around(&self, name: &ColumnName) -> Result<Expr> {
+        let within = match self.clause {
+            HAVING_CLAUSE => Within::Having,
+            _ => Within::Elsewhere,
+        };
+        self.around_from(name, within)
+    }
+
+    /// A name that no relation of the block has, at its place in the subquery that it stands in.
+    pub fn around_from(&self, name: &ColumnName, within: Within) -> Result<Expr> {
         let unknown = || unknown_column(name, self.clause);
         let Some(outer) = self.outer else {
             let is_before_tables = matches!(self.clause, HAVING_CLAUSE | FROM_CLAUSE);
@@ -203,7 +212,7 @@ impl ScopeNames<'_> {
             true => outer.argument_names,
             false => outer.names,
         };
-        match names.named_within(name) {
+        match names.named_within(name, within) {
             Ok(column) => Ok(column),
             Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
             Err(error) => Err(error),
@@ -216,6 +225,13 @@ impl Names for ScopeNames<'_> {
         match self.scope.find(name, self.clause)? {
             Some(column) => Ok(self.scope.column(column)),
             None => self.around(name),
+        }
+    }
+
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
+        match self.scope.find(name, self.clause)? {
+            Some(column) => Ok(self.scope.column(column)),
+            None => self.around_from(name, within),
         }
     }
 
@@ -239,7 +255,7 @@ impl Names for ScopeNames<'_> {
 impl Names for NoNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         match self.outer {
-            Some(outer) => outer.names.named_within(name),
+            Some(outer) => outer.names.named_within(name, Within::Elsewhere),
             None => Err(unknown_without_tables(name, FIELD_LIST)),
         }
     }
