@@ -233,9 +233,25 @@ fn last_insert_id(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn resolve_variable(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = binding.keyword(0)?.to_lowercase();
     Ok(match variable_type(binding, &name) {
-        ty if ty.kind != TypeKind::Null => ty,
-        _ => SqlType::varchar(16_383, binding.env.collation),
+        ty if ty.kind == TypeKind::Null => SqlType::varchar(16_383, binding.env.collation),
+        ty if ty.is_string() => text_of_variable(ty.collation),
+        ty if ty.is_integer() => SqlType { length: 21, ..ty },
+        ty if ty.is_float() => SqlType::COMPUTED_DOUBLE,
+        ty => ty,
     })
+}
+
+/// The type of a variable with a text, of any length: the value may be another one when the statement runs.
+fn text_of_variable(collation: Collation) -> SqlType {
+    const MAX_BYTES: u32 = 16_777_215;
+    let bytes = MAX_BYTES * collation.charset().max_bytes_per_char();
+    SqlType {
+        kind: match bytes > MAX_BYTES {
+            true => TypeKind::LongText,
+            false => TypeKind::MediumText,
+        },
+        ..SqlType::varchar(bytes, collation)
+    }
 }
 
 fn variable_type(binding: &Binding<'_>, name: &str) -> SqlType {
@@ -271,6 +287,15 @@ fn resolve_assignment(binding: &mut Binding<'_>) -> Result<SqlType> {
     notes.borrow_mut().insert(name, widest);
     Ok(match ty.kind {
         TypeKind::Null => SqlType::varchar(0, binding.env.collation),
+        TypeKind::Char => SqlType {
+            kind: TypeKind::VarChar,
+            ..ty
+        },
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int => SqlType {
+            kind: TypeKind::BigInt,
+            zerofill: false,
+            ..ty
+        },
         _ => ty,
     })
 }

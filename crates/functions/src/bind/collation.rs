@@ -116,7 +116,7 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         }
         // It is compared with text as bytes.
         "ill-formed text" => Derived::new(ty.collation, Implicit, false),
-        "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
+        "convert using" | "@" | "@ now" | "@:=" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
         // Their collation does not come from an argument.
         "json_unquote" | "->>" | "json_type" | "json_value" | "json_pretty" | "json_quote" | "unhex"

@@ -9,6 +9,7 @@ use super::bound_block::{BoundBlock, is_constant};
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::from_place::filtered;
 use super::grouping::{Groups, rollup_order};
+use super::result_column::type_in_temporary_table;
 use super::subqueries::Subqueries;
 use super::window::windowed;
 use super::{Binder, hints, limit};
@@ -35,6 +36,12 @@ pub fn operators(
         .map(|item| super::result_column(item, (!is_rolled).then_some(&bound.scope)))
         .collect();
     let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
+    for (result, item) in results.iter_mut().zip(&bound.items) {
+        if bound.is_announced_as_stored(item) {
+            result.ty = type_in_temporary_table(result.ty);
+        }
+        result.is_stored |= bound.is_stored_document(item);
+    }
     let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
     let is_merged = limit.count.is_none() && bound.can_be_merged();
     let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));

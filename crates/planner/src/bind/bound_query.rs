@@ -115,7 +115,7 @@ impl BoundQuery {
                 nullable: column.nullable,
                 strength: Some(column.strength().in_table()),
                 origin: origin.map(Box::new),
-                announced: None,
+                announced: (column.result.ty != column.ty).then_some(column.result.ty),
             };
             if column.result.is_stored {
                 of_relation.set_stored(column.ty);
