@@ -5,16 +5,19 @@ use types::{Result, TypeKind, Value};
 
 use super::Binder;
 use super::context::Context;
+use super::scope::Scope;
+use crate::logical::ColumnId;
 use syntax::ast;
 
-/// The condition of a WHERE clause.
+/// The condition of a WHERE clause about the relations of `scope`.
 pub(super) fn bind_filter(
     binder: &Binder<'_>,
     filter: Option<&ast::Expr>,
+    scope: &Scope,
     context: &Context<'_>,
 ) -> Result<Option<Expr>> {
     filter
-        .map(|filter| with_zero_dates(binder, condition(binder, filter, context)?))
+        .map(|filter| with_zero_dates(binder, scope, condition(binder, filter, context)?))
         .transpose()
 }
 
@@ -36,27 +39,45 @@ pub(super) fn condition(binder: &Binder<'_>, condition: &ast::Expr, context: &Co
     }
 }
 
-/// `date IS NULL` of a column that is NOT NULL finds the zero date, as in MySQL, for ODBC. It does so only as
-/// one of the conditions that must all hold. Source: manual 12.4.2 "Comparison Functions and Operators".
-fn with_zero_dates(binder: &Binder<'_>, condition: Expr) -> Result<Expr> {
+/// `date IS NULL` of a column that is NOT NULL finds the zero date, as in MySQL, for ODBC, and NULL where an outer join
+/// makes it. It does so only as one of the conditions that must all hold. Source: manual 12.4.2 "Comparison Functions and
+/// Operators".
+fn with_zero_dates(binder: &Binder<'_>, scope: &Scope, condition: Expr) -> Result<Expr> {
     let Expr::Call { function, args, .. } = &condition else {
         return Ok(condition);
     };
     match (function.0.name, args.as_slice()) {
         ("and", args) => {
-            let all = args.iter().map(|arg| with_zero_dates(binder, arg.clone()));
+            let all = args.iter().map(|arg| with_zero_dates(binder, scope, arg.clone()));
             binder.call("and", all.collect::<Result<_>>()?)
         }
         (
             "is null",
             [
                 column @ Expr::Column {
-                    ty, nullable: false, ..
+                    index, ty, nullable, ..
                 },
             ],
         ) if matches!(ty.kind, TypeKind::Date | TypeKind::DateTime) => {
-            binder.call("=", vec![column.clone(), Expr::literal(Value::UInt(0), *ty)])
+            if *nullable && !is_not_null_before_join(scope, ColumnId(*index)) {
+                return Ok(condition);
+            }
+            let zero = binder.call("=", vec![column.clone(), Expr::literal(Value::UInt(0), *ty)])?;
+            match nullable {
+                true => binder.call("or", vec![condition.clone(), zero]),
+                false => Ok(zero),
+            }
         }
         _ => Ok(condition),
     }
+}
+
+/// Whether only an outer join makes a column of a table NULL.
+fn is_not_null_before_join(scope: &Scope, id: ColumnId) -> bool {
+    let Some(column) = scope.of_id(id) else {
+        return false;
+    };
+    let relation = scope.relation(column);
+    let table = relation.table().filter(|_| relation.or_null);
+    table.is_some_and(|table| !table.columns[column.position].nullable)
 }

@@ -283,18 +283,21 @@ fn visible(before: Option<&Scope>, from: Option<&From>) -> Option<Scope> {
 }
 
 /// Error 3569.
-pub(super) fn locked_twice(name: &str) -> Error {
+pub(super) fn locked_twice(table: &str) -> Error {
     Error::new(
         3569,
-        format!("Table `{name}` appears in multiple locking clauses."),
+        format!("Table {table} appears in multiple locking clauses."),
     )
 }
 
 /// How a locking clause applies to a table.
 fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
     let about = |clause: &&LockingClause| clause.is_about(&get.table.database, &get.alias);
-    if clauses.iter().filter(about).count() > 1 {
-        return Err(locked_twice(&get.alias));
+    if let Some(second) = clauses.iter().filter(about).nth(1) {
+        return Err(match second.of.is_empty() {
+            true => locked_twice(&get.alias),
+            false => locked_twice(&format!("`{}`", get.alias)),
+        });
     }
     let Some(clause) = clauses.iter().find(about).filter(|_| !get.table.is_virtual()) else {
         return Ok(None);

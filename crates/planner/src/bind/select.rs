@@ -87,7 +87,7 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
             first_own,
             ..Context::of(&names)
         };
-        filter::bind_filter(binder, block.filter.as_ref(), &context)?
+        filter::bind_filter(binder, block.filter.as_ref(), &scope, &context)?
     };
     let bound = clauses::bind_clauses(binder, &block, place, scope, first_own)?;
     let rel = filtered(in_where.applied_to(rel), filter);
@@ -119,7 +119,7 @@ fn check_locks(binder: &Binder<'_>, block: &Block<'_>, scope: &Scope) -> Result<
             ));
         }
         if block.from.iter().any(|table| is_derived(table, &name.name)) {
-            return Err(from::locked_twice(&name.name));
+            return Err(from::locked_twice(&format!("`{}`", name.name)));
         }
     }
     Ok(())

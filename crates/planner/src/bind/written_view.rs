@@ -48,7 +48,7 @@ pub(super) fn bind_written_view(
             subqueries: Some(&in_where),
             ..Context::of(&names)
         };
-        filter::bind_filter(binder, block.filter.as_ref(), &context)?
+        filter::bind_filter(binder, block.filter.as_ref(), scope, &context)?
     };
     let names = names_of(scope, FIELD_LIST);
     let context = Context {
