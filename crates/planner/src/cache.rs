@@ -18,7 +18,7 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::RwLock;
 use schema::temporary_tables::TemporaryTables;
 use syntax::ast::SqlCommand;
-use types::SqlType;
+use types::{SqlType, Warning};
 
 use crate::object_access::ObjectAccess;
 use crate::plan::{Access, Plan, Rel, TableScan};
@@ -72,6 +72,8 @@ pub struct CachedPlan {
     pub digest: AtomicU32,
     /// What it was made from, if it depends on estimates.
     estimates: Option<PlanEstimates>,
+    /// What its statement warns of whenever it runs, for example of deprecated syntax.
+    pub warnings: Vec<Warning>,
     /// What the session derives from the plan at its first run. It is dropped with the plan.
     pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -95,6 +97,7 @@ impl CachedPlan {
             schema_version,
             parameters,
             cacheable,
+            warnings: Vec::new(),
             attachment: OnceLock::new(),
         }
     }

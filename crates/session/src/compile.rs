@@ -80,9 +80,12 @@ pub(crate) fn find_normalized(session: &Session, template: &Template) -> Result<
     };
     let generation = session.shared.catalog.statistics.generation();
     let schema = session.shared.engine.cluster.schema();
+    drop(session.diagnostics.planning.take());
     match plan(session, &schema, parsed, Parameters::Literals(&template.types)) {
         Ok(Planned::Plan(statement)) if statement.cacheable => {
-            let plan = Arc::new(cacheable(session, statement, &schema, parsed, generation));
+            let mut plan = cacheable(session, statement, &schema, parsed, generation);
+            (plan.warnings, _) = session.diagnostics.planning.take();
+            let plan = Arc::new(plan);
             share(session, &key, &plan);
             Ok(Some(plan))
         }

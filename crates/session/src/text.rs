@@ -44,6 +44,9 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
     match find_recent(session, text) {
         Ok(Some((mut recent, params))) => {
             session.begin_statement();
+            for warning in &recent.plan.warnings {
+                session.diagnostics.planning.push(warning.clone());
+            }
             let mut compiled = Compiled::Plan(recent.plan);
             observe::begin(session, &compiled, text, None);
             let template = &recent.template;
