@@ -7,7 +7,7 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::{PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{
-    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ServerShow,
+    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ProgramAction, ServerShow,
     SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement, UserStatement, XaStatement,
 };
 use types::Charset;
@@ -140,6 +140,12 @@ pub enum Command {
         kind: ObjectKind,
         names: Vec<TableName>,
         if_exists: bool,
+    },
+    /// Of a stored program, which never exists either.
+    OfProgram {
+        action: ProgramAction,
+        kind: ObjectKind,
+        name: TableName,
     },
     LockTables {
         tables: Vec<TableToLock>,

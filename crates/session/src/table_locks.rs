@@ -259,6 +259,22 @@ impl TableLocks {
         }
     }
 
+    /// Fails if any tables are locked, as definitions do that could not have locked what they change.
+    pub fn check_none(&self) -> Result<()> {
+        match self.are_all_locked()? {
+            true => Err(all_locked_for_reading()),
+            false => Ok(()),
+        }
+    }
+
+    /// Fails if all tables are locked for reading.
+    pub fn check_not_all(&self) -> Result<()> {
+        match self.are_all_locked() {
+            Ok(true) => Err(all_locked_for_reading()),
+            _ => Ok(()),
+        }
+    }
+
     /// Fails unless CREATE TABLE of this name is allowed.
     pub fn check_new(&self, name: &TableName) -> Result<()> {
         self.0.as_ref().map_or(Ok(()), |locked| locked.check_new(name))

@@ -97,6 +97,11 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
             names: binder.table_names(names)?,
             if_exists: *if_exists,
         }),
+        Statement::OfProgram { action, kind, name } => Ok(Command::OfProgram {
+            action: *action,
+            kind: *kind,
+            name: binder.table_name(name)?,
+        }),
         Statement::LockTables(tables) => Ok(Command::LockTables {
             tables: tables_to_lock(binder, tables)?,
         }),

@@ -1,6 +1,7 @@
 //! Statements without a plan, one kind per file: definitions, transactions, SET, SHOW, KILL, accounts. Each
 //! does its work and replies OK, or sends a listing.
 
+pub mod absent_program;
 pub mod account;
 mod checksum;
 mod create_select;
@@ -217,6 +218,9 @@ fn plain(session: &mut Session, command: &Command) -> Result<()> {
             names,
             if_exists,
         } => drop_absent::run(session, *kind, names, *if_exists),
+        Command::OfProgram { action, kind, name } => {
+            Err(absent_program::failure(session, *action, *kind, name))
+        }
         Command::LockTables { tables } => {
             lock_tables::lock(session, tables)?;
             transaction_rules::join_transaction(session, false)

@@ -1,8 +1,8 @@
 //! Kinds of statements, with the names of MySQL's `Com_...` counters.
 
 use super::{
-    Delete, EngineShow, Insert, InsertRows, Maintenance, ObjectKind, ServerShow, ShowStatement, Statement,
-    Target, TransactionStatement, Update, UserStatement, XaStatement,
+    Delete, EngineShow, Insert, InsertRows, Maintenance, ObjectKind, ProgramAction, ServerShow, ShowStatement,
+    Statement, Target, TransactionStatement, Update, UserStatement, XaStatement,
 };
 
 /// Kinds with their names, in the order of `SHOW STATUS`.
@@ -31,12 +31,16 @@ macro_rules! commands {
 commands! {
     AdminCommands "admin_commands",
     AlterDatabase "alter_db",
+    AlterEvent "alter_event",
+    AlterFunction "alter_function",
+    AlterProcedure "alter_procedure",
     AlterTable "alter_table",
     AlterUser "alter_user",
     AlterUserDefaultRole "alter_user_default_role",
     Analyze "analyze",
     AssignToKeyCache "assign_to_keycache",
     Begin "begin",
+    CallProcedure "call_procedure",
     ChangeDatabase "change_db",
     Check "check",
     Checksum "checksum",
@@ -98,7 +102,11 @@ commands! {
     ShowCharsets "show_charsets",
     ShowCollations "show_collations",
     ShowCreateDatabase "show_create_db",
+    ShowCreateEvent "show_create_event",
+    ShowCreateFunction "show_create_func",
+    ShowCreateProcedure "show_create_proc",
     ShowCreateTable "show_create_table",
+    ShowCreateTrigger "show_create_trigger",
     ShowCreateUser "show_create_user",
     ShowDatabases "show_databases",
     ShowEngineLogs "show_engine_logs",
@@ -172,6 +180,7 @@ impl Statement {
                 ObjectKind::Trigger => SqlCommand::DropTrigger,
                 ObjectKind::Event => SqlCommand::DropEvent,
             },
+            Self::OfProgram { action, kind, .. } => of_program(*action, *kind),
             Self::TruncateTable(_) => SqlCommand::Truncate,
             Self::RenameTable(_) => SqlCommand::RenameTable,
             Self::Grant(_) => SqlCommand::Grant,
@@ -237,6 +246,19 @@ fn of_delete(delete: &Delete) -> SqlCommand {
     match delete.targets.is_empty() {
         true => SqlCommand::Delete,
         false => SqlCommand::DeleteMulti,
+    }
+}
+
+fn of_program(action: ProgramAction, kind: ObjectKind) -> SqlCommand {
+    match (action, kind) {
+        (ProgramAction::Call, _) => SqlCommand::CallProcedure,
+        (ProgramAction::Alter, ObjectKind::Event) => SqlCommand::AlterEvent,
+        (ProgramAction::Alter, ObjectKind::Function) => SqlCommand::AlterFunction,
+        (ProgramAction::Alter, _) => SqlCommand::AlterProcedure,
+        (ProgramAction::ShowCreate, ObjectKind::Event) => SqlCommand::ShowCreateEvent,
+        (ProgramAction::ShowCreate, ObjectKind::Function) => SqlCommand::ShowCreateFunction,
+        (ProgramAction::ShowCreate, ObjectKind::Trigger) => SqlCommand::ShowCreateTrigger,
+        (ProgramAction::ShowCreate, _) => SqlCommand::ShowCreateProcedure,
     }
 }
 

@@ -338,6 +338,14 @@ pub enum ObjectKind {
     Event,
 }
 
+/// What a statement does with a stored program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramAction {
+    Call,
+    Alter,
+    ShowCreate,
+}
+
 #[derive(Debug, Clone)]
 pub enum ColumnPosition {
     Last,

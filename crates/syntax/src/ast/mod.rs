@@ -28,7 +28,7 @@ pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
     ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
     ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, IndexType, Member,
-    ObjectKind, ReferenceAction, TableElement, TableOptions, TypeName,
+    ObjectKind, ProgramAction, ReferenceAction, TableElement, TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, Quantifier, TemporalKind,
@@ -120,6 +120,12 @@ pub enum Statement {
         kind: ObjectKind,
         names: Vec<ObjectName>,
         if_exists: bool,
+    },
+    /// Of a stored program, other than CREATE and DROP.
+    OfProgram {
+        action: ProgramAction,
+        kind: ObjectKind,
+        name: ObjectName,
     },
     TruncateTable(ObjectName),
     RenameTable(Vec<(ObjectName, ObjectName)>),

@@ -37,6 +37,7 @@ mod set;
 mod show;
 mod split_table;
 mod statement;
+mod stored_program;
 mod table_options;
 mod table_ref;
 mod text;

@@ -4,7 +4,7 @@ use types::{Error, Result, errno};
 
 use super::{
     Parser, account, admin, alter_table, create_table, database, diagnostics, file, grant, key_cache, names,
-    query, select, set, show, split_table, transaction, unsupported, view, write, xa,
+    query, select, set, show, split_table, stored_program, transaction, unsupported, view, write, xa,
 };
 use crate::Parsed;
 use crate::ast::{Delete, ExplainFormat, Maintenance, PrepareSource, Query, Statement, Update};
@@ -112,6 +112,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         }
         Some(Kw::SET) => set::set(parser),
         Some(Kw::SHOW) => show::show(parser),
+        Some(Kw::CALL) => stored_program::call(parser),
         Some(Kw::KILL) => admin::kill(parser),
         Some(Kw::ADMIN) => admin::admin(parser),
         Some(Kw::CHECK) => admin::table_maintenance(parser, Maintenance::Check),
@@ -178,6 +179,9 @@ fn alter(parser: &mut Parser<'_>) -> Result<Statement> {
     }
     if let Some(view) = view::view(parser, true)? {
         return Ok(view);
+    }
+    if let Some(program) = stored_program::alter(parser)? {
+        return Ok(program);
     }
     unsupported::refuse_object(parser, "ALTER")
 }

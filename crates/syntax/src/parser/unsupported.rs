@@ -9,7 +9,6 @@ use crate::lexer::keywords::Keyword as Kw;
 
 /// First words of statements, and what to do instead.
 const STATEMENTS: &[(Kw, &str)] = &[
-    (Kw::CALL, "run the statements from the client"),
     (Kw::HANDLER, "use SELECT"),
     (Kw::IMPORT, "copy rows with stemdb export and import"),
     (Kw::INSTALL, "there are no plugins and components"),
