@@ -7,8 +7,8 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::{PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{
-    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ProgramAction, ServerShow,
-    SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement, UserStatement, XaStatement,
+    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ProgramAction,
+    ServerShow, SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement, UserStatement, XaStatement,
 };
 use types::Charset;
 

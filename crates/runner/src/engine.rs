@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use cluster::Cluster;
 use cluster::TransactionLocks;
@@ -23,7 +23,8 @@ pub struct Engine {
     /// Of every commit.
     durability: AtomicU8,
     /// Whether writes are refused.
-    read_only: AtomicBool,
+    /// See [`WriteMode`].
+    write_mode: AtomicU8,
 }
 
 /// Counters of what statements have done, in cache lines of their own because all threads write to them.
@@ -37,6 +38,17 @@ pub struct Counters {
     pub rolled_back: AtomicU64,
 }
 
+/// Who may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WriteMode {
+    All,
+    /// `read_only`
+    Administrators,
+    /// `super_read_only`
+    Nobody,
+}
+
 impl Engine {
     pub fn new(store: Store, cluster: Arc<Cluster>, spill_directory: PathBuf) -> Self {
         Self {
@@ -46,7 +58,7 @@ impl Engine {
             spill_directory,
             counters: Counters::default(),
             durability: AtomicU8::new(encoded(Durability::Sync)),
-            read_only: AtomicBool::new(false),
+            write_mode: AtomicU8::new(WriteMode::All as u8),
         }
     }
 
@@ -63,20 +75,31 @@ impl Engine {
         }
     }
 
-    /// Sets whether writes are refused.
-    pub fn set_read_only(&self, read_only: bool) {
-        self.read_only.store(read_only, Ordering::Relaxed);
+    /// Sets who may write.
+    pub fn set_write_mode(&self, mode: WriteMode) {
+        self.write_mode.store(mode as u8, Ordering::Relaxed);
     }
 
-    /// Fails with 1290 while writes are refused.
-    pub fn check_writable(&self) -> Result<()> {
-        if self.read_only.load(Ordering::Relaxed) {
-            return Err(Error::new(
-                1290,
-                "The MySQL server is running with the --read-only option so it cannot execute this statement",
-            ));
-        }
-        Ok(())
+    /// Whether `read_only` is on.
+    pub fn is_read_only(&self) -> bool {
+        self.write_mode.load(Ordering::Relaxed) != WriteMode::All as u8
+    }
+
+    /// Fails with 1290 while writes are refused. `is_exempt`: the account may write in spite of `read_only`, though not
+    /// of `super_read_only`.
+    pub fn check_writable(&self, is_exempt: bool) -> Result<()> {
+        let mode = self.write_mode.load(Ordering::Relaxed);
+        let option = match mode {
+            _ if mode == WriteMode::Nobody as u8 => "--super-read-only",
+            _ if mode == WriteMode::Administrators as u8 && !is_exempt => "--read-only",
+            _ => return Ok(()),
+        };
+        Err(Error::new(
+            1290,
+            format!(
+                "The MySQL server is running with the {option} option so it cannot execute this statement"
+            ),
+        ))
     }
 
     /// Releases a transaction's metadata locks after its commit.

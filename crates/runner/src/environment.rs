@@ -14,4 +14,6 @@ pub struct Environment<'a> {
     pub settings: &'a Settings,
     /// Ends the statement when raised, its waits included.
     pub interrupt: &'a Arc<Interrupt>,
+    /// Whether the account may write while `read_only` is on. Known only then.
+    pub is_exempt: bool,
 }

@@ -64,7 +64,7 @@ impl Runner<'_> {
     /// `temporary`: it writes nothing that others see.
     fn check_may_write(&self, plan: &Plan, temporary: bool) -> Result<()> {
         if !temporary {
-            self.env.engine.check_writable()?;
+            self.env.engine.check_writable(self.env.is_exempt)?;
         }
         let target = match plan {
             Plan::Update(update) => &update.target,

@@ -125,6 +125,7 @@ impl Program {
                 engine: &self.engine,
                 settings: &self.settings,
                 interrupt: &self.interrupt,
+                is_exempt: false,
             },
             transaction: &mut self.transaction,
         }

@@ -51,7 +51,7 @@ pub(crate) fn check_length(name: &str) -> Result<()> {
     match name.chars().count() > NAME_CHARS_MAX {
         true => Err(Error::new(
             errno::ER_TOO_LONG_IDENT,
-            format!("Identifier name '{name}' is too long"),
+            format!("Identifier name '{name:.100}' is too long"),
         )),
         false => Ok(()),
     }

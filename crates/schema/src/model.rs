@@ -470,6 +470,44 @@ impl Clone for ReferenceIndex {
     }
 }
 
+/// The tables in which MySQL has its data dictionary. Nobody may read them.
+const DICTIONARY_TABLES: [&str; 32] = [
+    "catalogs",
+    "character_sets",
+    "check_constraints",
+    "collations",
+    "column_statistics",
+    "column_type_elements",
+    "columns",
+    "dd_properties",
+    "events",
+    "foreign_key_column_usage",
+    "foreign_keys",
+    "index_column_usage",
+    "index_partitions",
+    "index_stats",
+    "indexes",
+    "innodb_ddl_log",
+    "innodb_dynamic_metadata",
+    "parameter_type_elements",
+    "parameters",
+    "resource_groups",
+    "routines",
+    "schemata",
+    "st_spatial_reference_systems",
+    "table_partition_values",
+    "table_partitions",
+    "table_stats",
+    "tables",
+    "tablespace_files",
+    "tablespaces",
+    "triggers",
+    "view_routine_usage",
+    "view_table_usage",
+];
+const ER_NO_SYSTEM_TABLE_ACCESS: u16 = 3554;
+const ER_NO_SYSTEM_VIEW_ACCESS: u16 = 3620;
+
 /// The database whose name, and whose tables' names, are not case-sensitive.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
@@ -505,6 +543,18 @@ impl Schema {
     pub fn require_table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
         let found = self.require_database(database)?;
         found.table(name).ok_or_else(|| {
+            if found.name == "mysql" && DICTIONARY_TABLES.contains(&name) {
+                return Error::new(
+                    ER_NO_SYSTEM_TABLE_ACCESS,
+                    format!("Access to data dictionary table 'mysql.{name}' is rejected."),
+                );
+            }
+            if found.name == INFORMATION_SCHEMA && name.eq_ignore_ascii_case("SHOW_STATISTICS") {
+                return Error::new(
+                    ER_NO_SYSTEM_VIEW_ACCESS,
+                    format!("Access to system view INFORMATION_SCHEMA.'{name}' is rejected."),
+                );
+            }
             if found.name == INFORMATION_SCHEMA {
                 return Error::new(
                     errno::ER_UNKNOWN_TABLE,

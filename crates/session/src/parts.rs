@@ -47,6 +47,8 @@ macro_rules! environment {
             engine: &$session.shared.engine,
             settings: &$session.settings.run,
             interrupt: &$session.process.interrupt,
+            is_exempt: $session.shared.engine.is_read_only()
+                && $session.client.writes_in_spite_of_read_only(),
         }
     };
 }

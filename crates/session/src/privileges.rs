@@ -271,6 +271,11 @@ impl Client {
         ))
     }
 
+    /// Whether `read_only` does not apply to the account.
+    pub fn writes_in_spite_of_read_only(&self) -> bool {
+        self.privileges.global.has(Privilege::Super) || self.privileges.has_dynamic("CONNECTION_ADMIN")
+    }
+
     /// Fails with 1227 unless the account may run SET GLOBAL and similar statements.
     pub fn check_sets_global(&self) -> Result<()> {
         self.check_any(

@@ -151,13 +151,16 @@ impl Session {
         }
         self.client.check_sees(&name.database, &name.name, "SELECT")?;
         let schema = self.shared.engine.cluster.schema();
-        if schema.database(&name.database).is_none() {
-            return Err(errors::unknown_database(&name.database));
+        schema.require_table(&name.database, &name.name).cloned()
+    }
+
+    /// Fails with 1290 while `read_only` or `super_read_only` refuses writes of the account.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let engine = &self.shared.engine;
+        match engine.is_read_only() {
+            true => engine.check_writable(self.client.writes_in_spite_of_read_only()),
+            false => Ok(()),
         }
-        schema
-            .table(&name.database, &name.name)
-            .cloned()
-            .ok_or_else(|| errors::no_such_table(name))
     }
 
     /// [`Client::check_table`] for a table that may be temporary.

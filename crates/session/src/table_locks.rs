@@ -132,7 +132,8 @@ fn all_locked_for_reading() -> Error {
     )
 }
 
-fn has_locks() -> Error {
+/// Error 1192.
+pub fn has_locks() -> Error {
     Error::new(
         ER_LOCK_OR_ACTIVE_TRANSACTION,
         "Can't execute the given command because you have active locked tables or an active transaction",

@@ -12,8 +12,14 @@ use crate::session::Session;
 /// that fails has committed, too.
 ///
 /// # Errors
-/// 1792 in a READ ONLY transaction; those of the commit.
+/// 1290 if the server is read-only, 1792 in a READ ONLY transaction; those of the commit.
 pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<()> {
+    // EXPLAIN and locking reads change nothing.
+    let writes =
+        statement.needs_read_write() && !matches!(statement, Statement::Query(_) | Statement::Explain { .. });
+    if writes && session.temporary.is_empty() && !statement.is_temporary() {
+        session.check_writable()?;
+    }
     if statement.commits_implicitly() {
         commit_implicitly(session)?;
     }

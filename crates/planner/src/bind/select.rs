@@ -119,7 +119,7 @@ fn check_locks(binder: &Binder<'_>, block: &Block<'_>, scope: &Scope) -> Result<
             ));
         }
         if block.from.iter().any(|table| is_derived(table, &name.name)) {
-            return Err(from::locked_twice(&name.name));
+            return Err(from::locked_twice(&format!("`{}`", name.name)));
         }
     }
     Ok(())

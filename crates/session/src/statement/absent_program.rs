@@ -20,7 +20,9 @@ pub fn failure(session: &Session, action: ProgramAction, kind: ObjectKind, name:
     if let Err(error) = checked {
         return error;
     }
-    if name.database.eq_ignore_ascii_case("sys") && matches!(kind, ObjectKind::Procedure | ObjectKind::Function) {
+    if name.database.eq_ignore_ascii_case("sys")
+        && matches!(kind, ObjectKind::Procedure | ObjectKind::Function)
+    {
         return Error::not_supported(
             format!("stored programs such as {}", full(name)),
             "run the statements from the client",
@@ -45,9 +47,7 @@ fn check_alter(session: &Session, kind: ObjectKind, name: &TableName) -> Result<
 
 fn check_show(session: &Session, kind: ObjectKind, name: &TableName) -> Result<()> {
     match kind {
-        ObjectKind::Event => session
-            .client
-            .check_on_database(&name.database, Privilege::Event),
+        ObjectKind::Event => session.client.check_on_database(&name.database, Privilege::Event),
         ObjectKind::Trigger => {
             let schema = session.shared.engine.cluster.schema();
             match schema.database(&name.database) {

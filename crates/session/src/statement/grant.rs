@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use accounts::change::{Grantor, Leniency};
 use accounts::{AccountName, Accounts, name_in_backticks};
+use schema::definition::TableName;
+use schema::model::INFORMATION_SCHEMA;
 use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
 use syntax::ast::GrantAs;
 use types::{Error, Result, errno};
@@ -74,6 +76,11 @@ fn partial_revokes(session: &Session) -> bool {
 /// Fails with 1044, 1045, 1142 or 1227 unless the client has the privileges that it grants or revokes, with
 /// GRANT OPTION.
 fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
+    if let GrantLevel::Database(database) | GrantLevel::Table(TableName { database, .. }) = &grant.level
+        && database == INFORMATION_SCHEMA
+    {
+        return Err(client.account.denied_database(database));
+    }
     let own = &client.privileges;
     let wanted = grant.wanted() | PrivilegeSet::GRANT;
     match &grant.level {

@@ -20,6 +20,9 @@ use crate::views;
 
 /// LOCK TABLES: releases previous locks, and waits for all tables at once.
 pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
+    if tables.iter().any(|one| one.write) {
+        session.table_locks.check_not_all()?;
+    }
     session.table_locks.unlock();
     if tables.iter().any(|one| one.write) {
         session
@@ -128,6 +131,7 @@ pub fn lock_flushed(session: &mut Session, names: &[TableName]) -> Result<()> {
 
 /// FLUSH TABLES WITH READ LOCK.
 pub fn lock_all(session: &mut Session) -> Result<()> {
+    session.table_locks.are_all_locked()?;
     session.table_locks.unlock();
     let cluster = &session.shared.engine.cluster;
     let ids: Vec<i64> = {

@@ -13,8 +13,10 @@ use crate::client_charset;
 use crate::errors;
 use crate::session::Session;
 use crate::shared::role_names;
+use crate::table_locks::has_locks;
 use crate::variables::charset::{collation_of, numbered, paired};
 use crate::variables::definitions::Kind;
+use crate::variables::deprecated::of_change;
 use crate::variables::restricted::restriction;
 use crate::variables::settings::isolation_named;
 use crate::variables::{Definition, lookup};
@@ -158,7 +160,29 @@ fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Resu
     if definition.name == "partial_revokes" {
         check_partial_revokes(session, definition, value.clone())?;
     }
+    if matches!(definition.name, "read_only" | "super_read_only") {
+        check_becomes_read_only(session, definition, value.clone())?;
+    }
     session.shared.variables.check(definition, value)
+}
+
+/// # Errors
+/// 1192 if the client itself has locked tables or an open transaction.
+fn check_becomes_read_only(
+    session: &Session,
+    definition: &'static Definition,
+    value: Option<Value>,
+) -> Result<()> {
+    let (changes, _) = session.shared.variables.changes(definition, value)?;
+    let turns_on = changes.iter().any(|(_, text)| text.as_deref() == Some("ON"));
+    if !turns_on || session.shared.variables.boolean(definition.name) {
+        return Ok(());
+    }
+    session.table_locks.are_all_locked()?;
+    match session.transaction.in_transaction() {
+        true => Err(has_locks()),
+        false => Ok(()),
+    }
 }
 
 fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Result<()> {
@@ -204,6 +228,7 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
             session.client.check_sets_global()?;
             let warning = session.shared.set_global(definition, value)?;
             adjusted(session, warning);
+            session.diagnostics.add_all(of_change(definition));
             return Ok(());
         }
         // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
@@ -231,6 +256,7 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
         }
         return Ok(());
     }
+    session.diagnostics.add_all(of_change(definition));
     let deprecated = value.as_ref().and_then(|value| deprecated(definition, value));
     let numbered = value.as_ref().and_then(numbered);
     let warning = session
@@ -295,6 +321,9 @@ fn set_next_transaction(
     definition: &'static Definition,
     value: Option<Value>,
 ) -> Result<()> {
+    if session.transaction.in_transaction() {
+        return session.transaction.set_next(None, None);
+    }
     // Checked as a session variable, on a copy that is discarded.
     let mut probe = session.variables.clone();
     let warning = probe.set(definition, value, &session.shared.variables)?;

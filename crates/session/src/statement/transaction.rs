@@ -10,6 +10,7 @@ use crate::commit;
 use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
+use crate::variables::settings::Completion;
 
 /// Runs one of them.
 pub fn run(
@@ -40,15 +41,17 @@ pub fn run(
             };
             Answer::ok(begin(session, options))
         }
-        TransactionStatement::Commit {
-            chain: false,
-            release: false,
-        } => {
-            session.transaction.next = Characteristics::default();
-            Answer::ok(commit::commit_replying(session, kind, out))
+        TransactionStatement::Commit { chain, release } => match ending(session, *chain, *release) {
+            (false, false) => {
+                session.transaction.next = Characteristics::default();
+                Answer::ok(commit::commit_replying(session, kind, out))
+            }
+            (chain, release) => ended(end(session, true, chain), release),
+        },
+        TransactionStatement::Rollback { chain, release } => {
+            let (chain, release) = ending(session, *chain, *release);
+            ended(end(session, false, chain), release)
         }
-        TransactionStatement::Commit { chain, release } => ended(end(session, true, *chain), *release),
-        TransactionStatement::Rollback { chain, release } => ended(end(session, false, *chain), *release),
         TransactionStatement::Savepoint(name) => {
             let autocommit = session.settings.run.autocommit;
             session.transaction.savepoint(name, autocommit);
@@ -64,6 +67,16 @@ pub fn run(
         }
         TransactionStatement::ReleaseSavepoint(name) => Answer::ok(session.transaction.release(name)),
     }
+}
+
+/// Whether another transaction begins at once, and whether the connection is closed. `completion_type` decides where
+/// the statement does not say it.
+fn ending(session: &Session, chain: Option<bool>, release: Option<bool>) -> (bool, bool) {
+    let by_default = session.settings.completion;
+    (
+        chain.unwrap_or(by_default == Completion::Chain),
+        release.unwrap_or(by_default == Completion::Release),
+    )
 }
 
 /// `release`: the connection must be closed.

@@ -15,6 +15,16 @@ use super::values::SessionVariables;
 use super::{optimizer_switch, sql_mode};
 use crate::diagnostics::WarningLimits;
 
+/// `completion_type`: what follows a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    Nothing,
+    /// Another transaction.
+    Chain,
+    /// The end of the connection.
+    Release,
+}
+
 /// `session_track_transaction_info`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrackTransaction {
@@ -76,6 +86,7 @@ pub struct Settings {
     pub timestamp_us: Option<i64>,
     /// A hash of everything that a plan depends on besides text, database and parameter types.
     pub plan_environment: u64,
+    pub completion: Completion,
     pub foreign_key_checks: bool,
     pub require_primary_key: bool,
     /// Statements that take this long or longer are slow.
@@ -191,6 +202,11 @@ impl Settings {
                 "STATE" => TrackTransaction::State,
                 "CHARACTERISTICS" => TrackTransaction::Characteristics,
                 _ => TrackTransaction::Off,
+            },
+            completion: match text("completion_type").as_str() {
+                "CHAIN" => Completion::Chain,
+                "RELEASE" => Completion::Release,
+                _ => Completion::Nothing,
             },
             timestamp_us: (timestamp > 0.0).then_some((timestamp * 1e6).round() as i64),
             plan_environment: {

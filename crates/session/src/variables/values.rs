@@ -60,6 +60,12 @@ impl GlobalVariables {
             .and_then(|text| paired(definition.name, text, numbered));
         let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
         changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
+        // The second includes the first.
+        changes.extend(match (definition.name, text.as_deref()) {
+            ("super_read_only", Some("ON")) => Some(("read_only".to_owned(), Some("ON".to_owned()))),
+            ("read_only", Some("OFF")) => Some(("super_read_only".to_owned(), Some("OFF".to_owned()))),
+            _ => None,
+        });
         Ok((changes, warning))
     }
 

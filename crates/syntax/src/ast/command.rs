@@ -1,8 +1,8 @@
 //! Kinds of statements, with the names of MySQL's `Com_...` counters.
 
 use super::{
-    Delete, EngineShow, Insert, InsertRows, Maintenance, ObjectKind, ProgramAction, ServerShow, ShowStatement,
-    Statement, Target, TransactionStatement, Update, UserStatement, XaStatement,
+    Delete, EngineShow, Insert, InsertRows, Maintenance, ObjectKind, ProgramAction, ServerShow,
+    ShowStatement, Statement, Target, TransactionStatement, Update, UserStatement, XaStatement,
 };
 
 /// Kinds with their names, in the order of `SHOW STATUS`.

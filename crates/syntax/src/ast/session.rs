@@ -11,13 +11,14 @@ pub enum TransactionStatement {
         consistent_snapshot: bool,
         optimistic: Option<bool>,
     },
+    /// `None`: as `completion_type` says.
     Commit {
-        chain: bool,
-        release: bool,
+        chain: Option<bool>,
+        release: Option<bool>,
     },
     Rollback {
-        chain: bool,
-        release: bool,
+        chain: Option<bool>,
+        release: Option<bool>,
     },
     Savepoint(String),
     RollbackTo(String),

@@ -570,6 +570,6 @@ fn not_empty(name: &str, code: u16, what: &str) -> Result<()> {
 fn too_long(name: &str) -> Error {
     Error::new(
         errno::ER_TOO_LONG_IDENT,
-        format!("Identifier name '{name}' is too long"),
+        format!("Identifier name '{name:.100}' is too long"),
     )
 }

@@ -39,7 +39,7 @@ pub fn system_variable_name(parser: &mut Parser<'_>) -> Result<(Option<VariableS
     parser.expect_kind(Kind::AtAt)?;
     let first = parser.name_behind_point()?;
     if !parser.eat_kind(Kind::Dot) {
-        return Ok((None, first.to_lowercase()));
+        return Ok((None, first));
     }
     let scope = match first.to_ascii_lowercase().as_str() {
         "global" => Some(VariableScope::Global),
@@ -58,7 +58,7 @@ pub fn system_variable_name(parser: &mut Parser<'_>) -> Result<(Option<VariableS
     } else {
         format!("{first}.{second}")
     };
-    Ok((scope, name.to_lowercase()))
+    Ok((scope, name))
 }
 
 /// `[[database.]table.]column`, `column -> path`.

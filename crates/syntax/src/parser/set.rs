@@ -152,7 +152,7 @@ fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result
         name = format!("{name}.{rest}");
     }
     assignment_sign(parser)?;
-    variable(parser, *word_scope, name.to_lowercase())
+    variable(parser, *word_scope, name)
 }
 
 fn assignment_sign(parser: &mut Parser<'_>) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::lexer::keywords::Keyword as Kw;
 
 /// Recognises a text that is just BEGIN, COMMIT or ROLLBACK, as most clients send them, without the parser.
 pub fn parse_transaction_word(text: &str) -> Option<TransactionStatement> {
-    let (chain, release) = (false, false);
+    let (chain, release) = (None, None);
     match text {
         _ if text.eq_ignore_ascii_case("begin") => Some(TransactionStatement::Begin {
             read_only: None,
@@ -87,17 +87,18 @@ pub fn end_transaction(parser: &mut Parser<'_>) -> Result<TransactionStatement> 
         let name = parser.name()?;
         return Ok(TransactionStatement::RollbackTo(name));
     }
-    let mut chain = false;
-    let mut release = false;
+    let mut chain = None;
+    let mut release = None;
     if parser.eat(Kw::AND) {
-        chain = !parser.eat(Kw::NO);
+        chain = Some(!parser.eat(Kw::NO));
         parser.expect(Kw::CHAIN)?;
     }
     if parser.are(&[Kw::NO, Kw::RELEASE]) {
         parser.advance();
         parser.advance();
-    } else if !chain && parser.eat(Kw::RELEASE) {
-        release = true;
+        release = Some(false);
+    } else if chain != Some(true) && parser.eat(Kw::RELEASE) {
+        release = Some(true);
     }
     Ok(if is_commit {
         TransactionStatement::Commit { chain, release }

@@ -32,6 +32,9 @@ pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Resu
     if let Show::CreateTable { name, .. } = show {
         definitions::warn_of_view(session, name)?;
     }
+    if let Show::OfServer(ServerShow::List { words, .. }) = show {
+        session.diagnostics.add_all(absent::deprecated(words));
+    }
     match reads(show) {
         Reads::Dictionary => transaction_rules::join_transaction(session, true)?,
         Reads::Accounts => transaction_rules::join_transaction(session, false)?,
