@@ -29,7 +29,7 @@ mod row_check;
 
 pub use bind::{
     bind, bind_filter, check_partitions, collation_named, columns_of_check, default_text, deprecated_charset,
-    deprecated_collation, expressions, view_text,
+    deprecated_collation, expressions, view_columns, view_text,
 };
 pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use command::Bound;

@@ -11,7 +11,7 @@ use planner::object_access::TableNeeds;
 use planner::plan::ResultColumn;
 use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
-use schema::model::Schema;
+use schema::model::{Column, Schema, Table};
 use schema::statistics::TableStatistics;
 use schema::temporary;
 use syntax::ast::{Statement, VariableScope};
@@ -348,6 +348,17 @@ fn bind_env<'a>(
         warnings: &session.diagnostics.planning,
         foreign_key_checks: session.settings.foreign_key_checks,
     }
+}
+
+/// See [`planner::view_columns`].
+pub(crate) fn view_columns(session: &Session, view: &Table) -> Result<Vec<Column>> {
+    let schema = session.shared.engine.cluster.schema();
+    let system_variable =
+        |scope: Option<VariableScope>, name: &str| session.view().system_variable(scope, name);
+    planner::view_columns(
+        view,
+        &bind_env(session, &schema, Parameters::Untyped(None), &system_variable),
+    )
 }
 
 /// The WHERE of a SHOW statement, over the statement's own columns.

@@ -112,7 +112,7 @@ pub use partition_function::check_partitions;
 use result_column::result_column;
 pub use stored::columns_of_check;
 pub use table_expressions::expressions;
-pub use view::view_text;
+pub use view::{view_columns, view_text};
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///

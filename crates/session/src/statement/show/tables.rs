@@ -154,9 +154,14 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
     if !is_temporary && schema.database(&name.database).is_some() {
         schema.require_table(&name.database, &name.name)?;
     }
-    let table = session.table(name)?;
+    let mut table = session.table(name)?;
     if table.view.is_some() {
         views::accesses(session, &table)?;
+        let columns = compile::view_columns(session, &table)?;
+        table = Arc::new(Table {
+            columns,
+            ..Table::clone(&table)
+        });
     }
     let mut names = vec!["Field", "Type"];
     if full {
