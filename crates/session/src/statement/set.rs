@@ -22,7 +22,7 @@ use crate::variables::settings::isolation_named;
 use crate::variables::{Definition, lookup};
 
 /// Variables that a session copies from the global ones when it begins, and cannot set.
-const SESSION_READ_ONLY: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
+const SESSION_READ_ONLY: [&str; 3] = ["max_allowed_packet", "max_user_connections", "net_buffer_length"];
 const ER_VARIABLE_IS_READONLY: u16 = 1621;
 const ER_MANDATORY_ROLE_OF_SYSTEM_USER: u16 = 3880;
 
@@ -83,9 +83,11 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
 /// Fails if the client may not grant roles, for a value that is not a list of roles, and for a role that no account
 /// may have without having been granted it.
 fn check_roles(session: &Session, value: Option<&Value>) -> Result<()> {
-    session
-        .client
-        .check_any("ROLE_ADMIN", &[Privilege::Super], &["ROLE_ADMIN"])?;
+    session.client.check_any(
+        "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
+        &[Privilege::Super],
+        &["ROLE_ADMIN"],
+    )?;
     let Some(Value::String(text)) = value else {
         return Ok(());
     };
@@ -232,7 +234,7 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
             return Ok(());
         }
         // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
-        VariableScope::NextTransaction if definition.canonical().name.starts_with("transaction_") => {
+        VariableScope::NextTransaction if of_transaction(definition) => {
             return set_next_transaction(session, definition, value);
         }
         VariableScope::Session | VariableScope::NextTransaction => {}
@@ -274,6 +276,11 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
         warn_of_lone_modes(session);
     }
     Ok(())
+}
+
+/// Whether each transaction has a value of its own.
+fn of_transaction(definition: &Definition) -> bool {
+    matches!(definition.name, "transaction_isolation" | "transaction_read_only")
 }
 
 /// Strict mode and the modes about dates and division should be used together. MySQL warns at every SET.

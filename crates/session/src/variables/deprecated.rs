@@ -64,6 +64,10 @@ pub fn of_use(definition: &Definition) -> Option<Warning> {
 
 /// The warning for setting a variable.
 pub fn of_change(definition: &Definition) -> Option<Warning> {
+    if definition.name == "temptable_use_mmap" {
+        let message = "'temptable_use_mmap' is deprecated and will be removed in a future release.";
+        return Some(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message));
+    }
     match READ_ONLY_IN_FUTURE.contains(&definition.name) {
         true => Some(Warning::warning(
             ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,

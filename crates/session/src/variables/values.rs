@@ -52,9 +52,9 @@ impl GlobalVariables {
         definition: &'static Definition,
         value: Option<Value>,
     ) -> Result<(Vec<GlobalValue>, Option<String>)> {
-        let definition = definition.canonical();
         let numbered = value.as_ref().and_then(numbered);
         let (text, warning) = self.assigned(definition, value)?;
+        let definition = definition.canonical();
         let other = text
             .as_deref()
             .and_then(|text| paired(definition.name, text, numbered));
@@ -94,18 +94,20 @@ impl GlobalVariables {
 
     /// Fails as SET GLOBAL would, and sets nothing.
     pub fn check(&self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
-        self.assigned(definition.canonical(), value).map(drop)
+        self.assigned(definition, value).map(drop)
     }
 
     fn assigned(&self, definition: &'static Definition, value: Option<Value>) -> Result<Assigned> {
-        if definition.scope == Scope::Session {
+        let written = definition.name;
+        let definition = definition.canonical();
+        if definition.scope == Scope::Session && definition.effect != Effect::Fixed {
             return Err(Error::new(
                 errno::ER_LOCAL_VARIABLE,
-                format!(
-                    "Variable '{}' is a SESSION variable and can't be used with SET GLOBAL",
-                    definition.name
-                ),
+                format!("Variable '{written}' is a SESSION variable and can't be used with SET GLOBAL"),
             ));
+        }
+        if value.is_none() {
+            check_default(definition, written)?;
         }
         let current = self.get(definition);
         let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
@@ -191,15 +193,16 @@ impl SessionVariables {
         value: Option<Value>,
         global: &GlobalVariables,
     ) -> Result<Option<String>> {
+        let written = definition.name;
         let definition = definition.canonical();
         if definition.scope == Scope::Global && definition.effect != Effect::Fixed {
             return Err(Error::new(
                 errno::ER_GLOBAL_VARIABLE,
-                format!(
-                    "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
-                    definition.name
-                ),
+                format!("Variable '{written}' is a GLOBAL variable and should be set with SET GLOBAL"),
             ));
+        }
+        if value.is_none() {
+            check_default(definition, written)?;
         }
         let default = global.get(definition);
         let current = self.text(definition);
@@ -245,6 +248,24 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
         "optimizer_switch" => Some(optimizer_switch::default_text().into()),
         _ if definition.kind == Kind::TextOrNull && definition.default.is_empty() => None,
         _ => Some(definition.default.into()),
+    }
+}
+
+/// Fails with 1230 for `= DEFAULT` of a variable without a default. `written`: its name in the statement.
+fn check_default(definition: &Definition, written: &str) -> Result<()> {
+    let names = [
+        "gtid_purged",
+        "insert_id",
+        "last_insert_id",
+        "rand_seed1",
+        "rand_seed2",
+    ];
+    match names.contains(&definition.name) {
+        true => Err(Error::new(
+            errno::ER_NO_DEFAULT,
+            format!("Variable '{written}' doesn't have a default value"),
+        )),
+        false => Ok(()),
     }
 }
 

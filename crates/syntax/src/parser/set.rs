@@ -106,15 +106,17 @@ fn isolation_level(parser: &mut Parser<'_>) -> Result<&'static str> {
     parser.fail()
 }
 
+const VARIABLE_CHARS_MAX: usize = 64;
+
 /// One assignment. `word_scope` is what the last of the words SESSION and GLOBAL said in this statement: it holds for the
 /// names behind it that have no such word (MySQL manual, "SET Syntax for Variable Assignment").
 fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result<SetClause> {
     if parser.kind() == Kind::At {
         let name = names::user_variable_name(parser)?;
-        if name.is_empty() {
+        if name.is_empty() || name.ends_with(' ') || name.chars().count() > VARIABLE_CHARS_MAX {
             return Err(Error::new(
                 errno::ER_ILLEGAL_USER_VAR,
-                "User variable name '' is illegal",
+                format!("User variable name '{name}' is illegal"),
             ));
         }
         assignment_sign(parser)?;
@@ -124,7 +126,7 @@ fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result
     if parser.kind() == Kind::AtAt {
         let (scope, name) = names::system_variable_name(parser)?;
         assignment_sign(parser)?;
-        return variable(parser, scope.unwrap_or(VariableScope::Session), name);
+        return variable(parser, scope.unwrap_or(VariableScope::NextTransaction), name);
     }
     if parser.is(Kw::NAMES) && !matches!(parser.peek().kind, Kind::Equal | Kind::Assign) {
         return set_names(parser);
