@@ -62,7 +62,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     ),
     of_session(
         "current_role",
-        |_| Ok(text(288)),
+        |_| Ok(long_text()),
         |c, _| Ok(Value::from(c.ctx.identity.current_role.as_str())),
     ),
     of_session(
@@ -192,6 +192,14 @@ fn resolve_strength(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 fn text(length: u32) -> SqlType {
     SqlType::varchar(length, Collation::Utf8mb3GeneralCi)
+}
+
+/// Of any length.
+fn long_text() -> SqlType {
+    SqlType {
+        kind: TypeKind::LongText,
+        ..text(u32::MAX)
+    }
 }
 
 fn unsigned() -> SqlType {

@@ -44,7 +44,9 @@ pub(super) fn bind_revoke(binder: &Binder<'_>, revoke: &Revoke) -> Result<Comman
         }
         Some((privileges, on)) => {
             let bound = privilege_grant(binder, privileges, on)?;
-            for name in bound.dynamic.iter().filter(|name| !is_registered(name)) {
+            let unknown = bound.dynamic.iter().filter(|name| !is_registered(name));
+            // One for each account.
+            for name in revoke.users.iter().flat_map(|_| unknown.clone()) {
                 binder.warn(Warning::warning(
                     ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED,
                     format!("Dynamic privilege '{name}' is not registered with the server."),

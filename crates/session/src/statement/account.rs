@@ -9,13 +9,15 @@ use accounts::{
 use planner::command::Command;
 use schema::privilege::Privilege;
 use syntax::ast::{self, AccountOptions, Roles, UserSpec, UserStatement};
-use types::{Error, Result, Value, Warning, errno};
+use types::{Error, Result, SqlType, Value, Warning, errno};
 use wire::auth::Plugin;
 
 use crate::client::Client;
-use crate::listing::Listing;
+use crate::listing::{Listing, text_type};
 use crate::session::Session;
 
+/// The width of names in the result of a statement that makes passwords.
+const NAME_CHARS: u32 = 255;
 const RANDOM_LENGTH: &str = "generated_random_password_length";
 
 const ER_INCORRECT_CURRENT_PASSWORD: u16 = 3891;
@@ -423,7 +425,12 @@ pub fn makes_passwords(statement: &UserStatement) -> bool {
 /// Runs a statement with RANDOM PASSWORD. Only its result set shows the passwords.
 pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> Result<Listing> {
     let mut statement = statement.clone();
-    let mut shown = Listing::texts(&["user", "host", "generated password", "auth_factor"]);
+    let mut shown = Listing::new(&[
+        ("user", text_type(NAME_CHARS)),
+        ("host", text_type(NAME_CHARS)),
+        ("generated password", text_type(NAME_CHARS)),
+        ("auth_factor", SqlType::BIGINT),
+    ]);
     let length = session
         .view()
         .system_variable(Some(ast::VariableScope::Session), RANDOM_LENGTH)?;
@@ -440,7 +447,7 @@ pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> R
                 Value::String(named.user),
                 Value::String(named.host),
                 Value::String(password.clone()),
-                Value::String("1".to_owned()),
+                Value::Int(1),
             ]);
             spec.password = Some(password);
         }

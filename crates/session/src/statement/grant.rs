@@ -58,6 +58,7 @@ pub fn revoke(
     let warnings = match what {
         Some(grant) => {
             check_may_grant(client, grant)?;
+            check_revokes_within_restrictions(client, grant, &users, &accounts.current())?;
             accounts.revoke(grant, &users, leniency, partial_revokes(session))?
         }
         None => {
@@ -122,6 +123,38 @@ fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Fails with 3879 if a client with restrictions revokes from an account ON *.* what that has in a database in which the
+/// client has not.
+fn check_revokes_within_restrictions(
+    client: &Client,
+    grant: &PrivilegeGrant,
+    users: &[AccountName],
+    accounts: &Accounts,
+) -> Result<()> {
+    const ER_DB_ACCESS_DENIED: u16 = 3879;
+    if grant.level != GrantLevel::Global {
+        return Ok(());
+    }
+    let wanted = grant.wanted();
+    for (database, restricted) in &client.privileges.restrictions {
+        let reaches_further = |(user, host): &AccountName| {
+            accounts.get(user, host).is_some_and(|account| {
+                let of_account = &account.privileges;
+                let revoked = wanted & of_account.global & *restricted;
+                !(revoked - of_account.restricted_in(database)).is_empty()
+            })
+        };
+        if users.iter().any(reaches_further) {
+            let name = name_in_backticks(&client.account.user, &client.account.host);
+            return Err(Error::new(
+                ER_DB_ACCESS_DENIED,
+                format!("Access denied for AuthId {name} to database '{database}'."),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Fails with 3897 if a role that all accounts have gets SYSTEM_USER.

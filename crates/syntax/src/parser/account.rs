@@ -15,7 +15,7 @@ pub(super) const ANY_HOST: &str = "%";
 
 pub fn create_user(parser: &mut Parser<'_>) -> Result<Statement> {
     let if_not_exists = parser.if_not_exists()?;
-    let mut users = parser.comma_separated(user_spec)?;
+    let mut users = parser.comma_separated(new_user_spec)?;
     user_options(parser, &mut users)?;
     Ok(Statement::User(UserStatement::Create { users, if_not_exists }))
 }
@@ -137,6 +137,15 @@ fn check_length(text: &str, longest: usize, what: &str) -> Result<()> {
         ER_WRONG_STRING_LENGTH,
         format!("String '{shown}' is too long for {what} (should be no longer than {longest})"),
     ))
+}
+
+/// A new account has no password to be replaced or retained.
+fn new_user_spec(parser: &mut Parser<'_>) -> Result<UserSpec> {
+    let spec = user_spec(parser)?;
+    match spec.current_password.is_some() || spec.second_password != SecondPassword::Keep {
+        true => parser.fail(),
+        false => Ok(spec),
+    }
 }
 
 fn user_spec(parser: &mut Parser<'_>) -> Result<UserSpec> {

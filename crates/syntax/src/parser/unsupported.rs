@@ -3,9 +3,10 @@
 
 use types::{Error, Result};
 
-use super::Parser;
+use super::{Parser, account};
 use crate::ast::{ObjectKind, Statement};
 use crate::lexer::keywords::Keyword as Kw;
+use crate::lexer::token::Kind;
 
 /// First words of statements, and what to do instead.
 const STATEMENTS: &[(Kw, &str)] = &[
@@ -102,7 +103,9 @@ pub fn refuse_object(parser: &mut Parser<'_>, verb: &str) -> Result<Statement> {
         }
     }
     // `CREATE DEFINER = ... TRIGGER`
-    if parser.is(Kw::DEFINER) {
+    if parser.eat(Kw::DEFINER) {
+        parser.expect_kind(Kind::Equal)?;
+        account::account_name(parser)?;
         return Err(Error::not_supported(
             format!("{verb} DEFINER ... of a stored program"),
             "run the statements from the client",

@@ -136,7 +136,11 @@ pub fn grants(
         None => &session.client.roles,
         Some(_) => using,
     };
-    for grant in account.grants(&accounts.privileges_with(account, roles)) {
+    let (privileges, administered) = (
+        accounts.privileges_with(account, roles),
+        accounts.administered_with(account, roles),
+    );
+    for grant in account.grants(&privileges, &administered) {
         listing.push(vec![text(grant)]);
     }
     Ok(listing)
