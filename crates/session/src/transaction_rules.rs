@@ -14,7 +14,8 @@ use crate::session::Session;
 /// # Errors
 /// 1290 if the server is read-only, 1792 in a READ ONLY transaction; those of the commit.
 pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<()> {
-    if writes(statement) && session.temporary.is_empty() && !statement.is_temporary() {
+    let is_refused = session.shared.engine.is_read_only() && writes(statement);
+    if is_refused && session.temporary.is_empty() && !statement.is_temporary() {
         session.check_writable()?;
     }
     if statement.commits_implicitly() {
