@@ -40,9 +40,11 @@ fn describe(by: &PartitionBy, style: &Style) -> String {
     let linear = if by.linear { "LINEAR " } else { "" };
     let method = by.method.name();
     match &by.key {
-        PartitionKey::Expression(expression) => format!("{linear}{method} ({})", expression.text),
+        PartitionKey::Expression(expression) => {
+            format!("{linear}{method} ({})", style.requoted(&expression.text))
+        }
         PartitionKey::Columns(columns) => {
-            let names: Vec<String> = columns.iter().map(|name| plain_name(name, style)).collect();
+            let names: Vec<String> = columns.iter().map(|name| style.partition_name(name)).collect();
             let columns = if by.method.has_values() { "  COLUMNS" } else { " " };
             format!("{linear}{method}{columns}({})", names.join(","))
         }
@@ -50,7 +52,7 @@ fn describe(by: &PartitionBy, style: &Style) -> String {
 }
 
 fn partition(partition: &Partition, all: &Partitioning, style: &Style) -> String {
-    let mut text = format!("PARTITION {}", plain_name(&partition.name, style));
+    let mut text = format!("PARTITION {}", style.partition_name(&partition.name));
     if let Some(values) = values(&all.by, partition) {
         let in_parentheses = match all.by.method {
             Method::Range if values == "MAXVALUE" && all.by.columns().is_none() => values,
@@ -63,14 +65,14 @@ fn partition(partition: &Partition, all: &Partitioning, style: &Style) -> String
         text.push_str(&format!(" VALUES {operator} {in_parentheses}"));
     }
     if !all.subpartitions_listed || partition.subpartitions.is_empty() {
-        text.push_str(&options(&partition.options));
+        text.push_str(&options(&partition.options, style));
         return text;
     }
     let subpartitions = partition.subpartitions.iter();
     let shown: Vec<String> = subpartitions
         .map(|sub| {
-            let name = plain_name(&sub.name, style);
-            format!("SUBPARTITION {name}{}", options(&sub.options))
+            let name = style.partition_name(&sub.name);
+            format!("SUBPARTITION {name}{}", options(&sub.options, style))
         })
         .collect();
     text.push_str(&format!("\n ({})", shown.join(",\n  ")));
@@ -106,8 +108,11 @@ pub fn expression(by: &PartitionBy) -> Option<String> {
     }
 }
 
-fn options(options: &PartitionOptions) -> String {
+fn options(options: &PartitionOptions, style: &Style) -> String {
     let mut text = String::new();
+    if style.ansi {
+        return text;
+    }
     let numbers = [
         ("NODEGROUP", options.nodegroup),
         ("MAX_ROWS", options.max_rows),
@@ -123,16 +128,4 @@ fn options(options: &PartitionOptions) -> String {
     }
     text.push_str(" ENGINE = InnoDB");
     text
-}
-
-/// A name, in quotes only where it needs them.
-fn plain_name(name: &str, style: &Style) -> String {
-    let is_plain = name
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b >= 0x80);
-    let is_number = name.bytes().all(|b| b.is_ascii_digit());
-    match is_plain && !is_number && !(style.is_reserved)(name) {
-        true => name.to_owned(),
-        false => style.identifier(name),
-    }
 }

@@ -5,6 +5,7 @@ use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Charset, Collation, Error, Result, SqlType, Value, WarningLevel, errno};
 
+use super::definitions;
 use crate::client::check_roles;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
@@ -136,8 +137,9 @@ pub fn grants(
         None => &session.client.roles,
         Some(_) => using,
     };
+    let style = definitions::style(session);
     for grant in account.grants(&accounts.privileges_with(account, roles)) {
-        listing.push(vec![text(grant)]);
+        listing.push(vec![text(style.requoted(&grant))]);
     }
     Ok(listing)
 }
@@ -157,7 +159,8 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
     let heading = format!("CREATE USER for {}@{}", account.user, account.host);
     let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
     let hex = lookup("print_identified_with_as_hex").and_then(|d| session.view().variable_text(d));
-    listing.push(vec![text(account.create_statement(hex.as_deref() == Some("ON")))]);
+    let statement = account.create_statement(hex.as_deref() == Some("ON"));
+    listing.push(vec![text(definitions::style(session).requoted(&statement))]);
     Ok(listing)
 }
 
