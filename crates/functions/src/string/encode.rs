@@ -1,8 +1,8 @@
-//! Strings as codes and codes as strings: HEX, ASCII, CHAR, base 64, QUOTE, WEIGHT_STRING.
+//! Strings as codes and codes as strings: HEX, ASCII, CHAR, base 64, QUOTE.
 
 use types::{Charset, Collation, Error, Result, SqlType, Value, base64, errno};
 
-use super::{literal_count, slice, value_of};
+use super::{slice, value_of};
 use crate::Expr;
 use crate::bind::arguments::{bytes_of, hex_as_number};
 use crate::cast::text::invalid;
@@ -30,7 +30,14 @@ static FUNCTIONS: &[FunctionDef] = &[
         .sees_null()
         .nullability(Nullability::Never)
         .infallible(),
-    function("weight_string", 1, 3, resolve_weight_string, weight_string).nullability(Nullability::Always),
+    function(
+        "weight_string",
+        1,
+        5,
+        super::weight_string::resolve,
+        super::weight_string::weight_string,
+    )
+    .nullability(Nullability::Always),
 ];
 
 fn resolve_hex(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -51,7 +58,7 @@ fn resolve_hex(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 /// The bytes of a text in its own character set.
-fn encoded<'a>(call: &Call<'_>, datum: &Datum<'a>) -> std::borrow::Cow<'a, [u8]> {
+pub(super) fn encoded<'a>(call: &Call<'_>, datum: &Datum<'a>) -> std::borrow::Cow<'a, [u8]> {
     match datum {
         Datum::String(text) => charset::encode(text, call.arg_type(0).collation.charset()),
         other => other.bytes().into(),
@@ -267,59 +274,4 @@ fn quote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
     out.push(b'\'');
     Ok(value_of(&call.ty, out))
-}
-
-/// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`: the form as a literal `char` or `binary`, then `n`.
-fn resolve_weight_string(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.text(0);
-    binding.integer_if_given(2);
-    let count = literal_count(binding, 2);
-    if binding.args.len() > 1 && binding.keyword(1)? == "binary" {
-        return Ok(binding.text_result(count.unwrap_or(u32::MAX), Collation::Binary));
-    }
-    let collation = binding.ty(0).collation;
-    let bytes = binding
-        .total_length(0..1)
-        .saturating_mul(collation.charset().max_bytes_per_char());
-    // How many bytes MySQL reserves for the weights of a byte.
-    let per_byte = if collation.pads_space() || collation == Collation::Binary {
-        1
-    } else {
-        16
-    };
-    let length = bytes.max(count.unwrap_or(0)).saturating_mul(per_byte);
-    Ok(binding.text_result(length, Collation::Binary))
-}
-
-fn weight_string(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(text) = args.first() else {
-        return Ok(Value::Null);
-    };
-    let collation = call.arg_type(0).collation;
-    let form = args.get(1).map_or(&b""[..], |d| d.bytes());
-    let count = args.get(2).map_or(0, super::count_of);
-    if count > call.ctx.max_allowed_packet {
-        return super::too_large(call);
-    }
-    if form == b"binary" {
-        let mut bytes = encoded(call, text).into_owned();
-        if bytes.len() > count {
-            let text = text.to_value().display_text(&call.arg_type(0));
-            let message = format!("Truncated incorrect BINARY({count}) value: '{text}'");
-            call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
-        }
-        bytes.resize(count, 0);
-        return Ok(Value::Bytes(bytes));
-    }
-    let mut source = match form {
-        b"char" => slice(text, 0, count).to_vec(),
-        _ => text.bytes().to_vec(),
-    };
-    if form == b"char" && collation.pads_space() {
-        let missing = count.saturating_sub(super::length(text));
-        source.resize(source.len() + missing, b' ');
-    }
-    let mut key = Vec::new();
-    collation.weight_string(&source, &mut key);
-    Ok(Value::Bytes(key))
 }

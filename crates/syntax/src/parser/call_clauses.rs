@@ -3,6 +3,7 @@
 use types::Result;
 
 use super::calls::call;
+use super::literal::hex_bytes;
 use super::{Parser, calls, cast, interval};
 use crate::ast::{CastType, Expr, NumberText};
 use crate::lexer::keywords::Keyword as Kw;
@@ -80,10 +81,13 @@ fn on_condition(parser: &mut Parser<'_>) -> Result<OnCondition> {
     Ok(condition)
 }
 
-/// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`
+/// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n) | , result_length, weights, flags])`. The numbers of the
+/// last form, which no manual has, follow each other here in the order weights, length, flags, so that the
+/// third argument is a count of characters in all forms.
 pub fn weight_string(parser: &mut Parser<'_>) -> Result<Expr> {
     calls::open(parser)?;
     let mut args = vec![parser.expression()?];
+    let number = |number: u64| Expr::Number(NumberText::Integer(number.to_string()));
     if parser.eat(Kw::AS) {
         let form = match parser.eat_any(&[Kw::CHAR, Kw::BINARY]) {
             Some(Kw::CHAR) => "char",
@@ -97,10 +101,42 @@ pub fn weight_string(parser: &mut Parser<'_>) -> Result<Expr> {
             return Err(parser.error_at(start));
         }
         parser.expect_kind(Kind::RightParen)?;
-        let length = Expr::Number(NumberText::Integer(length.to_string()));
-        args.extend([Expr::Keyword(form.into()), length]);
+        args.extend([Expr::Keyword(form.into()), number(length.into())]);
+    } else if parser.eat_kind(Kind::Comma) {
+        let length = any_unsigned(parser)?;
+        parser.expect_kind(Kind::Comma)?;
+        let weights = any_unsigned(parser)?;
+        parser.expect_kind(Kind::Comma)?;
+        let flags = any_unsigned(parser)?;
+        args.push(Expr::Keyword("weights".into()));
+        args.extend([weights, length, flags].map(number));
     }
     calls::close(parser, call("weight_string", args))
+}
+
+/// What MySQL reads as an integer where its grammar has any number: digits up to the first character that is
+/// none, or a hexadecimal literal of up to eight bytes.
+fn any_unsigned(parser: &mut Parser<'_>) -> Result<u64> {
+    let start = parser.start();
+    let number = match parser.kind() {
+        Kind::Integer | Kind::Decimal | Kind::Float => {
+            let word = parser.word();
+            let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+            match &word[..end] {
+                "" => Some(0),
+                digits => digits.parse().ok(),
+            }
+        }
+        Kind::Hex => {
+            let bytes = hex_bytes(parser.word());
+            let digit = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+            (bytes.len() <= 8).then(|| bytes.iter().fold(0, digit))
+        }
+        _ => return parser.fail(),
+    };
+    let number = number.ok_or_else(|| parser.error_at(start))?;
+    parser.advance();
+    Ok(number)
 }
 
 /// `EXTRACT(unit FROM date)`

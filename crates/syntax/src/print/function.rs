@@ -3,7 +3,7 @@
 
 use super::printer::Printer;
 use super::{cast, operators};
-use crate::ast::{CastType, Expr};
+use crate::ast::{CastType, Expr, NumberText};
 
 /// Functions that MySQL prints under another name. Source: MySQL 8.0.33's answers.
 const SYNONYMS: &[(&str, &str)] = &[
@@ -82,14 +82,8 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             }
             printer.put(")");
         }
-        ("weight_string", [text, Expr::Keyword(form), length]) => {
-            printer.put("weight_string(");
-            printer.expr(text);
-            printer.put(" as ");
-            printer.put(form);
-            printer.put("(");
-            printer.expr(length);
-            printer.put("))");
+        ("weight_string", [text, Expr::Keyword(form), length, ..]) => {
+            weight_string(printer, text, form, length);
         }
         ("json_value", [document, path, clauses @ ..]) => json_value(printer, document, path, clauses),
         _ => {
@@ -100,6 +94,29 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             printer.put(")");
         }
     }
+}
+
+/// `AS BINARY(n)` is printed as a cast; of the form with three numbers MySQL prints the weights alone.
+fn weight_string(printer: &mut Printer<'_>, text: &Expr, form: &str, length: &Expr) {
+    printer.put("weight_string(");
+    let is_zero = matches!(length, Expr::Number(NumberText::Integer(digits)) if digits == "0");
+    match form {
+        "binary" => {
+            printer.put("cast(");
+            printer.expr(text);
+            printer.put(" as char(");
+            printer.expr(length);
+            printer.put(") charset binary)");
+        }
+        _ if is_zero => printer.expr(text),
+        _ => {
+            printer.expr(text);
+            printer.put(" as char(");
+            printer.expr(length);
+            printer.put(")");
+        }
+    }
+    printer.put(")");
 }
 
 /// What numbers weeks, with its mode.
