@@ -108,7 +108,7 @@ fn introduced(binder: &Binder<'_>, introducer: &Introducer, bytes: &[u8], quoted
         let ty = literal_type(text.chars().count(), charset.default_collation());
         return Ok(Expr::literal(Value::from(text), ty));
     }
-    let bytes = &with_whole_characters(bytes, charset);
+    let bytes = &charset.whole_characters(bytes);
     if let Some(text) = functions::text_of(bytes, charset) {
         let ty = literal_type(text.chars().count(), charset.default_collation());
         return Ok(Expr::literal(Value::String(text), ty));
@@ -240,15 +240,6 @@ fn not_converted(binder: &Binder<'_>, bytes: &[u8], from: Charset) {
         errno::ER_INVALID_CHARACTER_STRING,
         functions::cannot_convert_text(bytes, from, binder.types.collation.charset()),
     ));
-}
-
-/// Where characters have two or four bytes, zeros are put before bytes that are too few.
-fn with_whole_characters(bytes: &[u8], charset: Charset) -> Cow<'_, [u8]> {
-    let missing = bytes.len().next_multiple_of(charset.min_bytes_per_char()) - bytes.len();
-    match missing {
-        0 => Cow::Borrowed(bytes),
-        _ => Cow::Owned([&[0; 4][..missing], bytes].concat()),
-    }
 }
 
 /// The form in which warnings show the bytes of a literal that is not a number.

@@ -94,9 +94,14 @@ pub(super) fn decoded(bytes: &[u8], charset: Charset) -> Result<Cow<'_, str>> {
         Charset::Binary => Charset::Utf8mb4,
         charset => charset,
     };
-    charset
-        .decode(bytes)
-        .ok_or_else(|| Error::new(errno::ER_INVALID_CHARACTER_STRING, charset.invalid_message(bytes)))
+    let invalid = || Error::new(errno::ER_INVALID_CHARACTER_STRING, charset.invalid_message(bytes));
+    match charset.whole_characters(bytes) {
+        Cow::Borrowed(bytes) => charset.decode(bytes).ok_or_else(invalid),
+        Cow::Owned(whole) => {
+            let text = charset.decode(&whole).map(|text| Cow::Owned(text.into_owned()));
+            text.ok_or_else(invalid)
+        }
+    }
 }
 
 /// Error 1291, a note in modes that are not strict.
