@@ -226,7 +226,7 @@ pub(super) fn check_directories(binder: &Binder<'_>, options: &TableOptions, ign
 }
 
 /// The columns that are written come first. One that is selected too has its place among those of the query, and
-/// the definition that is written.
+/// the definition that is written, except its comment and whether its collation was written.
 fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column> {
     let mut last = Vec::with_capacity(selected.len());
     for column in selected {
@@ -234,7 +234,11 @@ fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column>
             .iter()
             .position(|w| w.name.eq_ignore_ascii_case(&column.name));
         last.push(match same {
-            Some(at) => written.remove(at),
+            Some(at) => Column {
+                comment: column.comment,
+                explicit_collation: column.explicit_collation,
+                ..written.remove(at)
+            },
             None => column,
         });
     }
