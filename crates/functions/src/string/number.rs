@@ -108,7 +108,8 @@ fn sound(letter: char) -> char {
 fn soundex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let text = args.first().map_or(&b""[..], |d| d.bytes());
     let text = String::from_utf8_lossy(text);
-    let letter = |c: &char| c.is_ascii_alphabetic() || !c.is_ascii();
+    // MySQL takes all characters from U+00C0 on for letters.
+    let letter = |c: &char| c.is_ascii_alphabetic() || *c >= '\u{c0}';
     let mut letters = text.chars().filter(letter);
     let Some(first) = letters.next() else {
         return Ok(value_of(&call.ty, Vec::new()));
