@@ -81,7 +81,13 @@ impl Binder<'_> {
             ast::Expr::Cast { operand, ty } => self.cast(operand, ty, context),
             ast::Expr::ConvertUsing { operand, charset } => self.convert_using(operand, charset, context),
             ast::Expr::Collate { operand, collation } => self.collate(operand, collation, context),
-            ast::Expr::Binarize(operand) => self.call("binary", vec![self.scalar(operand, context)?]),
+            ast::Expr::Binarize(operand) => {
+                self.warn_each_time(Warning::warning(
+                    crate::errno::ER_WARN_DEPRECATED_SYNTAX,
+                    BINARIZE_DEPRECATED,
+                ));
+                self.call("binary", vec![self.scalar(operand, context)?])
+            }
             ast::Expr::Function { name, args } => self.function(name, args, context),
             ast::Expr::Aggregate { name, distinct, args } => self.aggregate(name, *distinct, args, context),
             ast::Expr::GroupConcat {
@@ -381,17 +387,27 @@ impl Binder<'_> {
             self.hinted(operand, text, context)?,
             self.hinted(pattern, text, context)?,
         ];
-        if let Some(escape) = escape {
-            let escape = self.hinted(escape, text, context)?;
-            if !escape.is_constant() {
+        if let Some(written) = escape {
+            let escape = self.hinted(written, text, context)?;
+            if !escape.is_constant() && !matches!(written, ast::Expr::Subquery(_)) {
                 return Err(Error::new(
                     errno::ER_WRONG_ARGUMENTS,
                     "Incorrect arguments to ESCAPE",
                 ));
             }
-            args.push(escape);
+            args.push(self.escape_or_backslash(escape)?);
         }
         self.negatable("like", args, negated)
+    }
+
+    /// ESCAPE NULL is ESCAPE '\\', in all modes.
+    fn escape_or_backslash(&self, escape: Expr) -> Result<Expr> {
+        let backslash = Expr::literal(Value::from("\\"), SqlType::varchar(1, self.types.collation));
+        match &escape {
+            Expr::Literal { value, .. } if value.is_null() => Ok(backslash),
+            Expr::Literal { .. } | Expr::Param { .. } => Ok(escape),
+            _ => self.call("ifnull", vec![escape, backslash]),
+        }
     }
 
     fn case(
@@ -670,6 +686,9 @@ fn unknown_position(position: &str) -> Error {
 
 const ASSIGNMENT_DEPRECATED: &str = "Setting user variables within expressions is deprecated and will be removed in a future \
      release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
+
+const BINARIZE_DEPRECATED: &str =
+    "'BINARY expr' is deprecated and will be removed in a future release. Please use CAST instead";
 
 /// The length that MySQL reports for a system variable's text.
 const VARIABLE_CHARS: u32 = 21_845;
