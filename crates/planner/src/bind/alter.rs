@@ -210,8 +210,8 @@ fn convert_to(
     table: &Table,
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
-    let written =
-        collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
+    // [`new_collation`] has given the warnings.
+    let written = collation::of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
     let collation = match written {
         Some(collation) => collation,
         None => binder.env.schema.require_database(&table.database)?.collation,

@@ -47,7 +47,7 @@ pub fn of_clauses(charset: Option<&str>, collation: Option<&str>) -> Result<Opti
 /// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
 pub fn own_collation(ty: &DataType, written: Option<Collation>, inherited: Collation) -> (Collation, bool) {
     let mut collation = written.unwrap_or(inherited);
-    if ty.binary && ty.collation.is_none() {
+    if ty.binary {
         collation = collation.charset().bytewise_collation();
     }
     let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
@@ -106,6 +106,23 @@ fn deprecated_national() -> Warning {
     )
 }
 
+/// MySQL's warning for an attribute of a character type that it will remove.
+fn deprecated_attribute(attribute: &str) -> Warning {
+    let (what, instead) = match attribute {
+        "BINARY" => (
+            "BINARY as attribute of a type",
+            "a CHARACTER SET clause with _bin collation",
+        ),
+        attribute => (attribute, "CHARACTER SET charset_name"),
+    };
+    Warning::warning(
+        ER_WARN_DEPRECATED_SYNTAX,
+        format!(
+            "'{what}' is deprecated and will be removed in a future release. Please use {instead} instead"
+        ),
+    )
+}
+
 /// The character set that an expression names.
 pub(super) fn charset_of_expression(binder: &Binder<'_>, name: &str) -> Result<Charset> {
     let charset = charset_named(name)?;
@@ -141,8 +158,14 @@ pub(super) fn collation_of_clauses(
 
 /// The same for a column's type.
 pub(super) fn collation_of_type(binder: &Binder<'_>, ty: &DataType) -> Result<Option<Collation>> {
+    for attribute in &ty.deprecated {
+        binder.warn(deprecated_attribute(attribute));
+    }
     if ty.national {
         binder.warn(deprecated_national());
+        return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
+    }
+    if ty.deprecated.contains(&"UNICODE") {
         return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
     }
     collation_of_clauses(binder, ty.charset.as_deref(), ty.collation.as_deref())

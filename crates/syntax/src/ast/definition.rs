@@ -114,6 +114,8 @@ pub struct DataType {
     pub collation: Option<String>,
     /// `BINARY` after a character type: the character set's binary collation.
     pub binary: bool,
+    /// `BINARY`, `ASCII` and `UNICODE` as they were written: MySQL warns of each.
+    pub deprecated: Vec<&'static str>,
     /// Of ENUM and SET.
     pub members: Vec<Member>,
 }

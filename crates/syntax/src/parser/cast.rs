@@ -191,6 +191,8 @@ fn cast_charset(parser: &mut Parser<'_>) -> Result<(Option<String>, bool)> {
         } else if parser.eat(Kw::ASCII) {
             // MySQL means latin1 (manual 10.3.5).
             charset = Some("latin1".into());
+        } else if parser.eat(Kw::UNICODE) {
+            charset = Some("ucs2".into());
         } else {
             return Ok((charset, binary));
         }

@@ -332,6 +332,13 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
     } else if parser.eat(Kw::COMMENT) {
         column.comment = Some(parser.text_literal()?);
     } else if parser.eat(Kw::COLLATE) {
+        if column.ty.collation.is_some() {
+            let near = parser.near(parser.start());
+            return Err(Error::new(
+                errno::ER_PARSE_ERROR,
+                format!("Multiple COLLATE clauses {near}"),
+            ));
+        }
         column.ty.collation = Some(if parser.eat(Kw::BINARY) {
             "binary".into()
         } else {
@@ -464,8 +471,8 @@ pub fn default_clause(parser: &mut Parser<'_>) -> Result<DefaultClause> {
         return parser.fail();
     }
     // A sign is accepted only before a number, which has been checked. Anything else here is one operand
-    // without operators.
-    let literal = primary::simple(parser)?;
+    // without operators: COLLATE after it is an attribute of the column.
+    let literal = primary::primary(parser)?;
     Ok(DefaultClause::Literal(match (sign, literal) {
         (Some(true), literal @ Expr::Number(_)) => Expr::Unary {
             op: UnaryOp::Minus,

@@ -20,6 +20,7 @@ impl DataType {
             national: false,
             collation: None,
             binary: false,
+            deprecated: Vec::new(),
             members: Vec::new(),
         }
     }
@@ -225,7 +226,10 @@ fn national(parser: &mut Parser<'_>) -> Result<DataType> {
     let mut ty = sized_characters(parser, varying)?;
     ty.charset = Some(types::Charset::Utf8mb3.name().into());
     ty.national = true;
-    ty.binary = parser.eat(Kw::BINARY);
+    if parser.eat(Kw::BINARY) {
+        ty.binary = true;
+        ty.deprecated.push("BINARY");
+    }
     Ok(ty)
 }
 
@@ -310,12 +314,15 @@ fn character_attributes(parser: &mut Parser<'_>, ty: &mut DataType) -> Result<()
         }
         if parser.eat(Kw::BINARY) {
             ty.binary = true;
+            ty.deprecated.push("BINARY");
         } else if parser.eat(Kw::ASCII) {
             ty.charset = Some("latin1".into());
+            ty.deprecated.push("ASCII");
         } else if parser.eat(Kw::BYTE) {
             ty.charset = Some("binary".into());
         } else if parser.eat(Kw::UNICODE) {
             ty.charset = Some("ucs2".into());
+            ty.deprecated.push("UNICODE");
         } else {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! Options after a table's definition.
 
-use types::{Error, Result, errno};
+use types::{Error, Result};
 
 use super::{Parser, database};
 use crate::ast::TableOptions;
@@ -161,24 +161,8 @@ fn size(parser: &mut Parser<'_>) -> Result<u64> {
 }
 
 fn charset_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Result<()> {
-    let mut charset = None;
-    let mut collation = None;
-    if !database::charset_or_collation(parser, &mut charset, &mut collation)? {
-        return parser.fail();
+    match database::charset_or_collation(parser, &mut options.charset, &mut options.collation)? {
+        true => Ok(()),
+        false => parser.fail(),
     }
-    if let Some(new) = charset {
-        if let Some(old) = &options.charset
-            && !old.eq_ignore_ascii_case(&new)
-        {
-            return Err(Error::new(
-                errno::ER_CONFLICTING_DECLARATIONS,
-                format!("Conflicting declarations: 'CHARACTER SET {old}' and 'CHARACTER SET {new}'"),
-            ));
-        }
-        options.charset = Some(new);
-    }
-    if collation.is_some() {
-        options.collation = collation;
-    }
-    Ok(())
 }
