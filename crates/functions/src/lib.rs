@@ -74,7 +74,7 @@ pub use server_files::{FileContents, ServerFiles};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::ill_formed::ill_formed_text;
-pub use temporal::{spells_point_in_time, spells_time_of_day};
+pub use temporal::{is_date_constant, spells_point_in_time, spells_time_of_day};
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
 pub use warnings::{TakenBack, Warnings};

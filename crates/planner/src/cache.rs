@@ -60,6 +60,8 @@ pub struct CachedPlan {
     /// The version of the schema it was made for.
     pub schema_version: u64,
     pub parameters: usize,
+    /// The parameters that stand for literals and must be dates: with another text, the plan is not the statement's.
+    pub date_params: Vec<usize>,
     /// Whether it holds for other sessions, and for later executions.
     pub cacheable: bool,
     /// Whether it names temporary tables of its session.
@@ -94,6 +96,7 @@ impl CachedPlan {
             accesses,
             schema_version,
             parameters,
+            date_params: Vec::new(),
             cacheable,
             attachment: OnceLock::new(),
         }

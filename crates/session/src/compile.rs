@@ -225,6 +225,7 @@ fn cacheable(
         statement.cacheable,
     );
     plan.command = parsed.statement.command();
+    plan.date_params = statement.date_params;
     plan.made_from(generation, |table| {
         let known = knowledge_of(session, table);
         // If the statistics have changed meanwhile, the plan was made from older ones. Then its next use

@@ -4,10 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use planner::CachedPlan;
 use planner::command::Command;
 use syntax::ast::{ServerShow, ShowStatement, Statement};
 use syntax::{Normalized, Parsed};
-use types::{Result, Value};
+use types::{Result, SqlMode, Value};
 use wire::capability;
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
@@ -99,6 +100,9 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
             };
             recent.plan = plan;
         }
+        if !holds_dates(&recent.plan, &params, mode) {
+            return Ok(None);
+        }
         return Ok(Some((recent, params)));
     }
     let collation = session.settings.collation_connection;
@@ -106,6 +110,7 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
         return Ok(None);
     };
     let found = compile::find_normalized(session, &template)?;
+    let found = found.filter(|plan| holds_dates(plan, &params, mode));
     Ok(found.map(|plan| {
         let recent = RecentText {
             template,
@@ -114,6 +119,15 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
         };
         (Box::new(recent), params)
     }))
+}
+
+/// Whether the literals that a plan takes for dates are dates.
+fn holds_dates(plan: &CachedPlan, params: &[Value], mode: &SqlMode) -> bool {
+    let is_date = |at: &usize| match params.get(*at) {
+        Some(Value::String(text)) => functions::is_date_constant(text, mode),
+        _ => true,
+    };
+    plan.date_params.iter().all(is_date)
 }
 
 fn run_statements(

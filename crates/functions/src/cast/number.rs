@@ -201,7 +201,10 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
                 };
                 conversion.truncated(kind, value)?;
             }
-            parsed.value
+            match conversion.implicit && to.decimals == Decimal::MAX_SCALE && parsed.value == Decimal::ZERO {
+                true => nearest_to_zero(text),
+                false => parsed.value,
+            }
         }
         other => temporal_number(other, &conversion.from).unwrap_or(Decimal::ZERO),
     };
@@ -211,6 +214,16 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
     match exact.rescale(to.decimals) {
         Some(d) if u32::from(d.digits()) <= to.length => Ok(Value::Decimal(d)),
         _ => clamp(exact.is_negative(), conversion),
+    }
+}
+
+/// A text that is a number too small for a DECIMAL is still not 0 in a comparison.
+fn nearest_to_zero(text: &[u8]) -> Decimal {
+    let smallest = Decimal::from_i128(1, Decimal::MAX_SCALE);
+    match parse_double(text).value {
+        0.0 => Decimal::ZERO,
+        ..0.0 => smallest.neg(),
+        _ => smallest,
     }
 }
 

@@ -100,6 +100,7 @@ use types::{Error, Result, SqlType, Warning, errno};
 use crate::command::Bound;
 use crate::command::Command;
 use crate::env::BindEnv;
+use crate::errno::ER_WRONG_VALUE;
 use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
 use crate::object_access::Accesses;
 use read_and_written::{ReadTable, WrittenTable};
@@ -249,16 +250,19 @@ impl<'a> Binder<'a> {
             Statement::Insert(insert) => {
                 self.verb.set("INSERT");
                 hints::enter_block(self, insert.hints.as_deref());
+                hints::time_limit(self, false);
                 LogicalStatement::Insert(insert::bind_insert(self, insert)?)
             }
             Statement::Update(update) => {
                 self.verb.set("UPDATE");
                 hints::enter_block(self, update.hints.as_deref());
+                hints::time_limit(self, false);
                 write::bind_update(self, update)?
             }
             Statement::Delete(delete) => {
                 self.verb.set("DELETE");
                 hints::enter_block(self, delete.hints.as_deref());
+                hints::time_limit(self, false);
                 write::bind_delete(self, delete)?
             }
             Statement::LoadData(load) => {
@@ -295,7 +299,8 @@ impl<'a> Binder<'a> {
             self.warn(Warning::warning(ER_JSON_AS_TRUTH, JSON_AS_TRUTH));
         }
         let incorrect = self.types.notes.incorrect.take();
-        if incorrect.is_empty() {
+        let no_dates = self.types.notes.no_dates.take();
+        if incorrect.is_empty() && no_dates.is_empty() {
             return Ok(());
         }
         // The next execution must raise it as well.
@@ -307,11 +312,19 @@ impl<'a> Binder<'a> {
             LogicalStatement::Delete(delete) => delete.ignore,
             LogicalStatement::FoundWrite(write) => write.ignore,
         };
-        for message in incorrect {
+        let lost = |message: String| {
             if self.env.sql_mode.strict && !ignores {
                 return Err(Error::new(errno::ER_TRUNCATED_WRONG_VALUE, message));
             }
             self.warn(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
+            Ok(())
+        };
+        for message in incorrect {
+            lost(message)?;
+        }
+        if let Some(no_date) = no_dates.into_iter().next() {
+            lost(no_date.incorrect)?;
+            return Err(Error::new(ER_WRONG_VALUE, no_date.wrong));
         }
         Ok(())
     }

@@ -154,6 +154,7 @@ fn take_from(binder: &Binder<'_>, inner: &Binder<'_>) {
         .json_truths
         .set(notes.json_truths.get() + of_inner.json_truths.get());
     notes.incorrect.borrow_mut().extend(of_inner.incorrect.take());
+    notes.no_dates.borrow_mut().extend(of_inner.no_dates.take());
 }
 
 /// The columns of a view's query under the names that the view gives them.
