@@ -9,11 +9,13 @@ use super::bound_block::{BoundBlock, is_constant};
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::from_place::filtered;
 use super::grouping::{Groups, rollup_order};
+use super::output::Item;
+use super::relation::narrow_integer;
 use super::subqueries::Subqueries;
 use super::window::windowed;
 use super::{Binder, hints, limit};
 use crate::logical::{ColumnId, Logical, columns_of};
-use crate::plan::{OutputLimit, SortKey};
+use crate::plan::{OutputLimit, ResultColumn, SortKey};
 
 /// The block's operators above its filtered rows.
 pub fn operators(
@@ -35,7 +37,15 @@ pub fn operators(
         .map(|item| super::result_column(item, (!is_rolled).then_some(&bound.scope)))
         .collect();
     let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
+    let aggregates: Vec<bool> = bound
+        .items
+        .iter()
+        .map(|item| bound.is_aggregate(&item.expr))
+        .collect();
     let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
+    if place.is_statement {
+        narrow_stored(&mut results, &bound.items, &stored);
+    }
     let is_merged = limit.count.is_none() && bound.can_be_merged();
     let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
 
@@ -76,8 +86,14 @@ pub fn operators(
         let (projected, ids) = projected(binder, rows, &exprs);
         (projected, ids, false)
     };
-    let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results);
-    let columns = columns.map(|(((id, expr), shown), result)| QueryColumn {
+    let columns = ids
+        .into_iter()
+        .zip(&exprs)
+        .zip(shown)
+        .zip(results)
+        .zip(aggregates);
+    let columns = columns.map(|((((id, expr), shown), result), is_aggregate)| QueryColumn {
+        is_aggregate,
         id,
         ty: expr.ty(),
         nullable: result.nullable,
@@ -93,11 +109,21 @@ pub fn operators(
                 count: limit.count?,
             })
         }),
-        max_execution: hints::time_limit(binder, place.is_statement),
+        max_execution: hints::time_limit(binder, place.limits_time),
         in_order,
         is_merged,
         block: block_read,
     })
+}
+
+/// Announces what MySQL stores in a temporary table as columns of that.
+fn narrow_stored(results: &mut [ResultColumn], items: &[Item], stored: &[bool]) {
+    for ((result, item), stored) in results.iter_mut().zip(items).zip(stored) {
+        let is_made = *stored && item.column.is_none() && !item.expr.is_constant();
+        if let Some(narrow) = narrow_integer(result.ty).filter(|_| is_made) {
+            result.ty = narrow;
+        }
+    }
 }
 
 /// Takes out the subqueries that only the select list needs.

@@ -63,6 +63,18 @@ impl BoundBlock {
             && !self.scope.relations.is_empty()
     }
 
+    /// Whether an expression is the result of an aggregate, and nothing else.
+    pub fn is_aggregate(&self, expr: &Expr) -> bool {
+        let is_own = |id: usize| self.aggregates.borrow().iter().any(|(own, _)| own.0 == id);
+        match expr {
+            Expr::Column { index, .. } => is_own(*index),
+            Expr::Call { function, args, .. } if function.name() == "aggregate result" => {
+                matches!(args.as_slice(), [Expr::Column { index, .. }] if is_own(*index))
+            }
+            _ => false,
+        }
+    }
+
     pub fn refers_to_aggregate(&self, expr: &Expr) -> bool {
         let aggregates = self.aggregates.borrow();
         columns_of(expr)

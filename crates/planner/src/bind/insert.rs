@@ -258,6 +258,7 @@ fn rows_of_queries(
         let row = row_itself(binder, &exprs, &subqueries, columns, table)?;
         let (root, ids) = block_operators::projected(binder, subqueries.applied_to(row), &exprs);
         let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
+            is_aggregate: false,
             id,
             ty: expr.ty(),
             nullable: expr.nullable(),

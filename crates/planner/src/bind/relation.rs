@@ -51,7 +51,30 @@ pub struct RelationColumn {
     pub announced: Option<SqlType>,
 }
 
+/// The type that MySQL gives an integer of an expression in a temporary table: INT for few digits.
+pub fn narrow_integer(ty: SqlType) -> Option<SqlType> {
+    const INT_DIGITS: u32 = 10;
+    let is_narrow = ty.kind == TypeKind::BigInt && ty.length < INT_DIGITS;
+    is_narrow.then_some(SqlType {
+        kind: TypeKind::Int,
+        ..ty
+    })
+}
+
 impl RelationColumn {
+    /// Takes an expression's column for one of a temporary table that a query block fills. It is announced with the
+    /// width of its values.
+    pub fn set_made(&mut self) {
+        let Some(narrow) = narrow_integer(self.ty) else {
+            return;
+        };
+        self.announced = Some(narrow);
+        self.ty = SqlType {
+            length: if narrow.unsigned { 10 } else { 11 },
+            ..narrow
+        };
+    }
+
     /// Takes the column for one of a temporary table that a set operation or a recursion fills: an integer of any
     /// width is a BIGINT there, and is announced with the width of its values.
     pub fn set_stored(&mut self, ty: SqlType) {
@@ -87,6 +110,8 @@ pub struct WrittenView {
     pub checks: Vec<Expr>,
     /// The columns that are expressions, and not of a table or another query.
     pub computed: Vec<ColumnId>,
+    /// How many of its relations are no tables, and cannot be written to.
+    pub others: usize,
 }
 
 /// A table below a view.
@@ -157,7 +182,9 @@ impl Relation {
         if name.table.as_ref().is_some_and(|table| *table != self.alias) {
             return None;
         }
-        if name.database.as_ref().is_some_and(|d| !self.is_in(d)) {
+        // A derived table is in no database, and MySQL does not look at the one that is written.
+        let is_elsewhere = |database: &String| self.definition().is_some() && !self.is_in(database);
+        if name.database.as_ref().is_some_and(is_elsewhere) {
             return None;
         }
         match &self.source {

@@ -121,6 +121,7 @@ impl ValuesColumn {
     fn of_query(&self, name: &str) -> QueryColumn {
         let Column { id, ty, nullable } = self.column;
         QueryColumn {
+            is_aggregate: false,
             id: self.text.unwrap_or(id),
             ty,
             nullable,

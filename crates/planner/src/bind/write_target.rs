@@ -82,8 +82,9 @@ pub(super) fn deleted_from<'s>(binder: &Binder<'_>, relation: &'s Relation) -> R
     let Some((view, written)) = written_view(relation) else {
         return Err(not_updatable(binder, relation));
     };
-    match written.tables.as_slice() {
-        [table] => Ok(&table.relation),
+    match (written.tables.as_slice(), written.others) {
+        ([table], 0) => Ok(&table.relation),
+        ([], _) => Err(not_updatable(binder, relation)),
         _ => Err(Error::new(
             ER_VIEW_DELETE_MERGE_VIEW,
             format!("Can not delete from join view '{}'", view.full_name()),

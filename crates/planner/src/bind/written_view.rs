@@ -88,11 +88,14 @@ fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Ex
             all.filters.extend(below.filters.iter().cloned());
             all.checks.extend(below.checks.iter().cloned());
             all.computed.extend(&below.computed);
+            all.others += below.others;
         } else if relation.table().is_some() {
             all.tables.push(ViewTable {
                 relation: relation.clone(),
                 through: binder.accesses.through().cloned(),
             });
+        } else {
+            all.others += 1;
         }
     }
     all.filters.extend(conditions.iter().cloned());

@@ -356,10 +356,15 @@ const QUERIES: &[(&str, &str)] = &[
     ),
     (
         "select a from t use index (i, j), lateral (select t.a+1 as q) l natural join r for update of t nowait",
-        "select `a` AS `a` from (`t` USE INDEX (`i`,`j`) join (lateral (select (`t`.`a` + 1) AS `q`) `l` natural join \
+        "select `a` AS `a` from (`t` USE INDEX (`i`) USE INDEX (`j`) join (lateral (select (`t`.`a` + 1) AS `q`) `l` natural join \
          `r`)) for update of `t` nowait",
     ),
     ("values row(1,2),row(3,4)", "values row(1,2),row(3,4)"),
+    (
+        "(select 1 where a) union ((select 2)) union (select 3 union select 4) union (select a from t force index (primary) limit 1)",
+        "select 1 AS `1` from DUAL  where (0 <> `a`) union select 2 AS `2` union (select 3 AS `3` union select 4 AS `4`) \
+         union (select `a` AS `a` from `t` FORCE INDEX (PRIMARY) limit 1)",
+    ),
     ("select `a``b` from d.t", "select `a``b` AS `a``b` from `d`.`t`"),
 ];
 
