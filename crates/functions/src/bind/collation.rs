@@ -222,6 +222,20 @@ fn holds_all_of(a: Derived, b: Derived) -> bool {
     (unicode(a) && (stronger || equal && wider)) || (b.ascii && (stronger || equal && !a.ascii))
 }
 
+/// The columns that a set operation combines must agree on a collation.
+///
+/// # Errors
+/// 1271.
+pub(crate) fn check_combined(args: &[Expr]) -> Result<()> {
+    match mixed(args.iter(), &SqlType::NULL).coercibility {
+        Coercibility::None => Err(Error::new(
+            1271,
+            "Illegal mix of collations for operation 'UNION'",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The collation of a result made of `args`. Numbers are ignored; if there are only numbers, it is
 /// `connection`.
 pub(crate) fn of_result(args: &[&Expr], connection: Collation, operation: &str) -> Result<Collation> {

@@ -56,7 +56,15 @@ fn resolve_collate(binding: &mut Binding<'_>) -> Result<SqlType> {
             ),
         ));
     }
-    Ok(SqlType { collation, ..ty })
+    let kind = match ty.kind {
+        TypeKind::Char => TypeKind::VarChar,
+        kind => kind,
+    };
+    Ok(SqlType {
+        kind,
+        collation,
+        ..ty
+    })
 }
 
 fn same(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

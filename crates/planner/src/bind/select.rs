@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use syntax::ast::{Hint, Hints, SelectItem, TableRef};
-use types::{Error, Result};
+use types::{Error, Result, Warning};
 
 use super::block::Block;
 use super::bound_query::{BoundQuery, QueryPlace};
@@ -20,7 +20,7 @@ use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::{Binder, block_operators, clauses, filter, from, full_group_by, hints, values, window};
-use crate::errno::ER_UNRESOLVED_TABLE_LOCK;
+use crate::errno::{ER_UNRESOLVED_TABLE_LOCK, ER_WARN_DEPRECATED_SYNTAX};
 use crate::logical::Logical;
 
 pub fn block(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
@@ -38,6 +38,9 @@ pub fn block(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Re
             error: hints.error.clone(),
         })),
     };
+    if block.counts_all_rows {
+        binder.warn_each_time(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, COUNTING_DEPRECATED));
+    }
     hints::enter_block(binder, hints.as_deref());
     let mut bound = block_with_windows(binder, block, place);
     if let Ok(bound) = &mut bound
@@ -89,7 +92,11 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
         };
         filter::bind_filter(binder, block.filter.as_ref(), &context)?
     };
-    let bound = clauses::bind_clauses(binder, &block, place, scope, first_own)?;
+    let mut bound = clauses::bind_clauses(binder, &block, place, scope, first_own)?;
+    if place.loses_order && block.limit.is_none() {
+        bound.order_by.clear();
+        bound.order_names.clear();
+    }
     let rel = filtered(in_where.applied_to(rel), filter);
     full_group_by::check_grouping(binder, &bound, &rel)?;
     block_operators::operators(binder, bound, rel, &block, place)
@@ -135,3 +142,6 @@ fn is_derived(table: &TableRef, name: &str) -> bool {
         TableRef::Nested(tables) => tables.iter().any(|table| is_derived(table, name)),
     }
 }
+
+const COUNTING_DEPRECATED: &str = "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two \
+     separate queries instead.";

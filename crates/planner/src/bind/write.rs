@@ -30,6 +30,8 @@ const STATEMENT: QueryPlace<'static> = QueryPlace {
     locking: &[],
     outer: None,
     is_statement: false,
+    limits_time: false,
+    loses_order: false,
     as_set: false,
 };
 

@@ -42,7 +42,7 @@ pub use partition::{
     PartitionValues, Partitioning, SubpartitionDefinition, Subpartitioning,
 };
 pub use query::{
-    CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
+    CommonTable, DerivedTable, IndexHint, IndexHintKind, IntoPlace, Join, JoinCondition, JoinKind, JsonTable,
     JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,
     NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };

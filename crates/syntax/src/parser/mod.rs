@@ -91,6 +91,8 @@ pub struct Parser<'a> {
     pub assigns: bool,
     /// The variables of SET_VAR hints.
     pub set_vars: Vec<(String, Expr)>,
+    /// The next SELECT is the statement's first one that is no common table expression's.
+    is_first_select: bool,
     /// The first operand of the expression that is read next, and its height: set when parentheses around it
     /// have been read already.
     operand: Option<(Expr, u32)>,
@@ -114,6 +116,7 @@ impl<'a> Parser<'a> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            is_first_select: true,
             operand: None,
             depth: 0,
             height: 0,
