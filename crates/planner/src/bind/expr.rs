@@ -419,10 +419,12 @@ impl Binder<'_> {
     fn cast(&self, operand: &ast::Expr, ty: &CastType, context: &Context<'_>) -> Result<Expr> {
         let ty = self.cast_type(ty)?;
         let bound = self.scalar(operand, context)?;
-        let bound = if ty.is_numeric() {
-            literal::as_number(self, operand, bound)
-        } else {
-            bound
+        let bound = match ty.kind {
+            TypeKind::Json => self
+                .as_truths(std::slice::from_ref(operand), vec![bound])?
+                .remove(0),
+            _ if ty.is_numeric() => literal::as_number(self, operand, bound),
+            _ => bound,
         };
         bind::cast(bound, ty)
     }
@@ -500,16 +502,36 @@ impl Binder<'_> {
                 "Incorrect arguments to NAME_CONST",
             ));
         }
-        let args = self.arguments(&lower, args, context)?;
+        if lower == "found_rows" && args.is_empty() {
+            self.warn_each_time(Warning::warning(
+                crate::errno::ER_WARN_DEPRECATED_SYNTAX,
+                "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.",
+            ));
+        }
+        let mut bound = self.arguments(&lower, args, context)?;
+        if lower.starts_with("json_") {
+            bound = self.as_truths(args, bound)?;
+        }
         match (
             self.in_definition,
-            bind::call_as_written(&lower, name, args, &self.types),
+            bind::call_as_written(&lower, name, bound, &self.types),
         ) {
             (Some(refused), Err(error)) if error.code == errno::ER_SP_DOES_NOT_EXIST => {
                 Err(refused(Some(&format!("`{name}`"))))
             }
             (_, bound) => bound,
         }
+    }
+
+    /// Arguments for JSON, where conditions with subqueries are `true` and `false`: their columns are numbers.
+    fn as_truths(&self, written: &[ast::Expr], bound: Vec<Expr>) -> Result<Vec<Expr>> {
+        let truth = |(written, bound)| match written {
+            &ast::Expr::Exists(_) | &ast::Expr::InSubquery { .. } | &ast::Expr::Quantified { .. } => {
+                self.call("=", vec![bound, Expr::literal(Value::Int(1), SqlType::BIGINT)])
+            }
+            _ => Ok(bound),
+        };
+        written.iter().zip(bound).map(truth).collect()
     }
 
     /// ANY_VALUE(x): the first row's, in a query with groups.
@@ -528,7 +550,10 @@ impl Binder<'_> {
         args: &[ast::Expr],
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let bound = self.arguments(name, args, &context.inside_aggregate())?;
+        let mut bound = self.arguments(name, args, &context.inside_aggregate())?;
+        if name.starts_with("json_") {
+            bound = self.as_truths(args, bound)?;
+        }
         self.collect(name, bound, distinct, context)
     }
 

@@ -245,7 +245,12 @@ impl Binder<'_> {
                     outer: place.outer,
                     in_aggregate: false,
                 };
-                let context = Context::of(&names);
+                // An aggregate in the table may be one of a query further out.
+                let context = Context {
+                    outer: place.outer,
+                    first_own: left.first_column().unwrap_or(self.next_column()),
+                    ..Context::of(&names)
+                };
                 let query = self.query(&table.query, Some(&context))?;
                 *reaches_left = query.root.outer_columns().iter().any(|id| left.owns(*id));
                 Ok(query)

@@ -291,6 +291,10 @@ pub(super) fn group_name(
 ) -> Result<Expr> {
     let found = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i]);
     let item = found.map(|item| &item.expr);
+    // An alias hides the columns of queries around.
+    if let (Some(item), Ok(None)) = (item, tables.scope.find(name, GROUP_STATEMENT)) {
+        return Ok(item.clone());
+    }
     let column = tables.column(name);
     match (item, column) {
         (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),

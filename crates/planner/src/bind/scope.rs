@@ -124,6 +124,18 @@ impl Scope {
         })
     }
 
+    /// The smallest id of a column.
+    pub fn first_column(&self) -> Option<ColumnId> {
+        let of = |relation: &Relation| {
+            relation
+                .named_positions()
+                .into_iter()
+                .map(|at| relation.id(at))
+                .min()
+        };
+        self.relations.iter().filter_map(of).min()
+    }
+
     pub fn owns(&self, id: ColumnId) -> bool {
         self.of_id(id).is_some()
     }

@@ -138,11 +138,6 @@ fn any(
             "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'",
         ));
     }
-    if let ast::Expr::Row(columns) = operand
-        && has_other_width(&query.body, columns.len())
-    {
-        return Err(operand_columns(columns.len()));
-    }
     let names = InClause {
         names: context.names,
         clause: SUBQUERY_OPERAND,
@@ -152,11 +147,11 @@ fn any(
         ..*context
     };
     let left = row_operand(binder, operand, &in_operand)?;
-    if has_other_width(&query.body, left.len()) {
-        return Err(operand_columns(left.len()));
-    }
     if left.len() > 1 && op != BinaryOp::Equal {
         return Err(operand_columns(1));
+    }
+    if has_other_width(&query.body, left.len()) {
+        return Err(operand_columns(left.len()));
     }
     let without_distinct = without_distinct(query);
     let query = without_distinct.as_ref().unwrap_or(query);
