@@ -18,6 +18,7 @@ const FOR_ALL: &[SqlCommand] = &[
     SqlCommand::EmptyQuery,
     SqlCommand::ExecuteSql,
     SqlCommand::GetDiagnostics,
+    SqlCommand::Help,
     SqlCommand::PrepareSql,
     SqlCommand::ReleaseSavepoint,
     SqlCommand::Resignal,

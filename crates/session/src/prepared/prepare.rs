@@ -170,7 +170,7 @@ const UNTYPED_CHARS: u32 = 16_383;
 fn refuse_unpreparable(command: &Command) -> Result<()> {
     use planner::command::Command::*;
     match command {
-        Transaction(TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. }) => Ok(()),
+        Transaction(TransactionStatement::Commit(_) | TransactionStatement::Rollback(_)) => Ok(()),
         Transaction(_)
         | Use { .. }
         | Prepare { .. }

@@ -68,6 +68,7 @@ commands! {
     GetDiagnostics "get_diagnostics",
     Grant "grant",
     GrantRoles "grant_roles",
+    Help "help",
     Insert "insert",
     InsertSelect "insert_select",
     Kill "kill",
@@ -265,8 +266,8 @@ impl TransactionStatement {
 fn of_transaction(statement: &TransactionStatement) -> SqlCommand {
     match statement {
         TransactionStatement::Begin { .. } => SqlCommand::Begin,
-        TransactionStatement::Commit { .. } => SqlCommand::Commit,
-        TransactionStatement::Rollback { .. } => SqlCommand::Rollback,
+        TransactionStatement::Commit(_) => SqlCommand::Commit,
+        TransactionStatement::Rollback(_) => SqlCommand::Rollback,
         TransactionStatement::Savepoint(_) => SqlCommand::Savepoint,
         TransactionStatement::RollbackTo(_) => SqlCommand::RollbackToSavepoint,
         TransactionStatement::ReleaseSavepoint(_) => SqlCommand::ReleaseSavepoint,
@@ -319,6 +320,7 @@ fn of_show(show: &ShowStatement) -> SqlCommand {
             ServerShow::Charset(_) => SqlCommand::ShowCharsets,
             ServerShow::Plugins(_) => SqlCommand::ShowPlugins,
             ServerShow::Grants { .. } => SqlCommand::ShowGrants,
+            ServerShow::Help => SqlCommand::Help,
             ServerShow::Privileges => SqlCommand::ShowPrivileges,
             ServerShow::CreateUser(_) => SqlCommand::ShowCreateUser,
             ServerShow::List { words, .. } => match words.as_str() {

@@ -47,8 +47,9 @@ pub use query::{
     NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
-    ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource, SetClause, Signal,
-    SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement, Xid,
+    Completion, ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource,
+    SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement,
+    Xid,
 };
 pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};

@@ -37,6 +37,13 @@ pub fn show(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(Statement::Show(show_statement(parser)?))
 }
 
+/// `HELP 'topic'`
+pub fn help(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    parser.name_or_text()?;
+    Ok(Statement::Show(ShowStatement::OfServer(ServerShow::Help)))
+}
+
 /// `DESCRIBE table [column | 'pattern']`
 pub fn describe_table(parser: &mut Parser<'_>) -> Result<Statement> {
     let table = parser.object_name()?;

@@ -112,6 +112,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         }
         Some(Kw::SET) => set::set(parser),
         Some(Kw::SHOW) => show::show(parser),
+        Some(Kw::HELP) => show::help(parser),
         Some(Kw::KILL) => admin::kill(parser),
         Some(Kw::ADMIN) => admin::admin(parser),
         Some(Kw::CHECK) => admin::table_maintenance(parser, Maintenance::Check),

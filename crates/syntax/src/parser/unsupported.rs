@@ -22,7 +22,6 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::SHUTDOWN, "send SIGTERM to the server"),
     (Kw::RESTART, "send SIGTERM to the server and start it again"),
     (Kw::CLONE, "use stemdb export and import"),
-    (Kw::HELP, "see the manual"),
 ];
 
 /// Objects of CREATE, ALTER and DROP: the keyword, the object's name in the error, and what to do instead.

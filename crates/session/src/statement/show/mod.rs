@@ -104,6 +104,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::Charset(filter) => filtered(server::charsets(), filter),
         ServerShow::Plugins(filter) => filtered(server::plugins(), filter),
         ServerShow::Grants { user, using } => server::grants(session, user.as_ref(), using),
+        ServerShow::Help => Ok(server::help()),
         ServerShow::Privileges => Ok(privileges::all()),
         ServerShow::CreateUser(user) => server::create_user(session, user),
         ServerShow::List { words, filter } => {

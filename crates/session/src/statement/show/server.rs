@@ -26,6 +26,11 @@ pub fn status(session: &Session, global: bool) -> Listing {
     listing
 }
 
+/// What MySQL answers where it finds no topic.
+pub fn help() -> Listing {
+    Listing::new(&[("name", text_type(64)), ("is_it_category", text_type(1))])
+}
+
 pub fn process_list(session: &Session, full: bool) -> Listing {
     let mut listing = Listing::new(&[
         ("Id", SqlType::BIGINT_UNSIGNED),
