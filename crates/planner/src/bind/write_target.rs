@@ -308,9 +308,15 @@ pub fn check_keys(targets: &WriteTargets<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Fails with 1044 for a table whose rows the server makes.
+/// Fails with 1044 for a table whose rows the server makes, and with 1235 for one that MySQL lets accounts
+/// change to say what is measured.
 pub(super) fn refuse_virtual(binder: &Binder<'_>, table: &Table) -> Result<()> {
+    let is_setting = table.name.starts_with("setup_") || table.name == "threads";
     match table.is_virtual() {
+        true if table.database == "performance_schema" && is_setting => Err(Error::not_supported(
+            format_args!("changing performance_schema.{}", table.name),
+            "what is measured is always the same; performance_schema = off in the configuration turns it off",
+        )),
         true => Err((binder.env.denied)(&table.database)),
         false => Ok(()),
     }
