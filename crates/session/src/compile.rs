@@ -22,6 +22,7 @@ use crate::compiled::Compiled;
 use crate::errors;
 use crate::session::Session;
 use crate::temporary_tables;
+use crate::variables::notices;
 
 /// What is known about a statement's parameters when it is compiled.
 #[derive(Clone, Copy)]
@@ -277,7 +278,11 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
 
 fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
     let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
-        session.view().system_variable(scope, name)
+        let value = session.view().system_variable(scope, name)?;
+        if let Some(warning) = notices::deprecated(name) {
+            session.diagnostics.planning.push(warning);
+        }
+        Ok(value)
     };
     let check_table =
         |database: &str, table: &str, needs: TableNeeds| session.client.check_needs(database, table, needs);

@@ -116,6 +116,18 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
     }))
 }
 
+/// Runs several statements, which no client has sent.
+pub fn run_all(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
+    match syntax::parse(text, &session.settings.sql_mode) {
+        Ok(parsed) => run_statements(session, text, &parsed, out),
+        Err(error) => {
+            session.begin_statement();
+            observe::begin_text(session, text, None);
+            execute::finish_statement(session, (Kind::Other, Err(error)), Instant::now(), out)
+        }
+    }
+}
+
 fn run_statements(
     session: &mut Session,
     text: &Arc<str>,

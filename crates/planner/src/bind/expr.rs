@@ -261,6 +261,10 @@ impl Binder<'_> {
             },
             // All variables that can be NULL are texts.
             Value::String(_) | Value::Null => SqlType::varchar(VARIABLE_CHARS, Collation::Utf8mb3GeneralCi),
+            Value::Double(_) => SqlType {
+                decimals: VARIABLE_DECIMALS,
+                ..SqlType::DOUBLE
+            },
             other => bind::type_of_value(other, Collation::DEFAULT),
         };
         Ok(Expr::literal(value, ty))
@@ -673,6 +677,9 @@ const ASSIGNMENT_DEPRECATED: &str = "Setting user variables within expressions i
 
 /// The length that MySQL reports for a system variable's text.
 const VARIABLE_CHARS: u32 = 21_845;
+
+/// The digits after the point of a variable with a fraction.
+const VARIABLE_DECIMALS: u8 = 6;
 
 fn truth_test(test: TruthTest, negated: bool) -> &'static str {
     match (test, negated) {

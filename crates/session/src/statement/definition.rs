@@ -27,7 +27,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let with_definer = with_definer(session, ddl)?;
     let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;
-    session.shared.engine.check_writable()?;
+    session.check_writable()?;
     let context = context(session);
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();

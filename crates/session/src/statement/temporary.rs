@@ -178,7 +178,7 @@ fn table_exists(name: &TableName) -> Error {
 /// A permanent table with the definition of a temporary one.
 fn create_permanent_like(session: &mut Session, ddl: &Ddl, source: &Table) -> Result<()> {
     session.table_locks.check_ddl(ddl)?;
-    session.shared.engine.check_writable()?;
+    session.check_writable()?;
     let (context, shared) = (context(session), session.shared.clone());
     let executed = unlocked(session, |_| {
         shared

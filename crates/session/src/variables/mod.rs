@@ -7,6 +7,8 @@
 pub mod charset;
 pub(crate) mod convert;
 pub mod definitions;
+mod flags;
+pub(crate) mod notices;
 mod optimizer_switch;
 pub(crate) mod restricted;
 pub mod settings;
