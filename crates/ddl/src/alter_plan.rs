@@ -97,9 +97,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
     if changes
         .iter()
-        .any(|change| matches!(change, AlterChange::Validate))
+        .any(|change| matches!(change, AlterChange::Validate | AlterChange::Copy))
     {
-        rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
+        rewrites(&mut altered.rewrite, Rewrite::ON_DEMAND);
     }
     partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
@@ -147,6 +147,11 @@ fn renames_column(change: &AlterChange) -> bool {
         AlterChange::ModifyColumn { name, column, .. } => !column.name.eq_ignore_ascii_case(name),
         _ => false,
     }
+}
+
+/// Whether it is another RENAME COLUMN of the same column, which MySQL no longer finds then.
+fn renames_as_well(change: &AlterChange, column: &str) -> bool {
+    matches!(change, AlterChange::RenameColumn { from, .. } if from.eq_ignore_ascii_case(column))
 }
 
 /// MySQL's notes about actions that do nothing.
@@ -375,10 +380,13 @@ impl<'a> Draft<'a> {
     }
 
     fn change_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
-        for change in changes {
+        for (number, change) in changes.iter().enumerate() {
             match change {
                 AlterChange::ModifyColumn { name, column, .. } => self.modify_column(name, column)?,
                 AlterChange::RenameColumn { from, to } => {
+                    if changes[..number].iter().any(|other| renames_as_well(other, from)) {
+                        return Err(self.unknown_column(from));
+                    }
                     let at = self.require_before(from)?;
                     self.columns[at].column.name.clone_from(to);
                 }
@@ -568,6 +576,12 @@ impl<'a> Draft<'a> {
                     let at = position(&self.indexes, self.base, name).ok_or_else(|| cannot_drop(name))?;
                     self.indexes.remove(at);
                 }
+                AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case("PRIMARY") => {
+                    return Err(Error::new(
+                        errno::ER_WRONG_NAME_FOR_INDEX,
+                        format!("Incorrect index name '{from}'"),
+                    ));
+                }
                 AlterChange::RenameIndex { from, to } => {
                     let at = position(&self.indexes, self.base, from)
                         .filter(|&at| !self.indexes[at].index.primary)
@@ -579,6 +593,10 @@ impl<'a> Draft<'a> {
                     if *invisible && at.is_some_and(|at| self.indexes[at].index.primary) {
                         return Err(Error::new(3522, "A primary key index cannot be invisible"));
                     }
+                    let renamed = |change: &AlterChange| {
+                        matches!(change, AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case(index))
+                    };
+                    let at = at.filter(|_| !changes.iter().any(renamed));
                     let at = at.ok_or_else(|| no_key(index, self.base))?;
                     self.indexes[at].index.invisible = *invisible;
                 }
@@ -777,6 +795,7 @@ impl<'a> Draft<'a> {
             new_indexes,
             dropped_indexes,
             new_checks: Vec::new(),
+            adds_checks: false,
             only_if_empty: self.only_if_empty,
             rewrite: self.rewrite,
             conversion: None,

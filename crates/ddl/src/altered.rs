@@ -19,6 +19,8 @@ pub(crate) struct Altered {
     pub dropped_indexes: Vec<i64>,
     /// The names of CHECK constraints that all rows must satisfy.
     pub new_checks: Vec<String>,
+    /// The statement adds or enforces one, for which MySQL copies the table and reports the number of rows.
+    pub adds_checks: bool,
     /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
     /// Set if the rows must be rewritten. Then there are no separate new indexes.
@@ -48,7 +50,11 @@ impl Altered {
     /// Takes over the work on the rows that the statement reports.
     pub(crate) fn report(&mut self, made: Backfilled) {
         self.warnings.extend(made.warnings);
-        if self.rewrite.is_some_and(|rewrite| rewrite.copies) {
+        let copies = match self.rewrite {
+            Some(rewrite) => rewrite.copies,
+            None => self.adds_checks,
+        };
+        if copies {
             self.rows = made.rows;
         }
     }

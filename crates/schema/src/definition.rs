@@ -254,6 +254,8 @@ pub enum AlterChange {
     OrderBy,
     /// WITH VALIDATION: the rows are copied, so that the values of generated columns must fit.
     Validate,
+    /// `ALGORITHM = COPY`: the rows are copied.
+    Copy,
     AlterCheck {
         name: String,
         enforced: bool,

@@ -48,6 +48,7 @@ fn partitioning(by: PartitionBy, partitions: Vec<Partition>) -> PartitionChange 
         sub: None,
         partitions,
         listed: true,
+        count_given: false,
         subpartitions_listed: false,
     }))
 }

@@ -12,7 +12,7 @@ use super::create_table::{
     Engine, check_directories, check_engine, inline_indexes, is_whole, note_hash, warn_of_engine,
 };
 use super::foreign_key::index_of;
-use super::table_options::{OptionsOf, shown_options};
+use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{
     Binder, alter_partitions, collation, column, default_value, foreign_key, functional_index, generated_key,
     stored,
@@ -50,6 +50,9 @@ pub(super) fn bind_alter_table(
     if options.validation == Some(true) {
         changes.push(AlterChange::Validate);
     }
+    if options.algorithm == AlterAlgorithm::Copy {
+        changes.push(AlterChange::Copy);
+    }
     generated_key::check_alter(binder, &table, &changes)?;
     Ok(Ddl::AlterTable {
         name: binder.table_name(name)?,
@@ -58,19 +61,30 @@ pub(super) fn bind_alter_table(
     })
 }
 
+/// The collation that a statement gives the table, if it gives one. Warnings about names are given here only.
+///
+/// # Errors
+/// 1302 and 1253 for clauses that contradict each other.
 fn new_collation(binder: &Binder<'_>, items: &[AlterItem]) -> Result<Option<Collation>> {
+    let mut first: Option<Collation> = None;
     for item in items {
         let (charset, collation) = match item {
             AlterItem::Options(options) => (&options.charset, &options.collation),
             AlterItem::ConvertTo(options) => (&options.charset, &options.collation),
             _ => continue,
         };
-        let collation = collation::collation_of_clauses(binder, charset.as_deref(), collation.as_deref())?;
-        if collation.is_some() {
-            return Ok(collation);
+        let named = collation::collation_of_clauses(binder, charset.as_deref(), collation.as_deref())?;
+        match (first, named) {
+            (Some(first), Some(named)) if first.charset() != named.charset() => {
+                return Err(match charset {
+                    Some(_) => collation::conflicting(first.charset(), named.charset()),
+                    None => collation::mismatch(named, first.charset()),
+                });
+            }
+            _ => first = first.or(named),
         }
     }
-    Ok(None)
+    Ok(first)
 }
 
 fn alter_item(
@@ -210,8 +224,7 @@ fn convert_to(
     table: &Table,
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
-    let written =
-        collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
+    let written = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
     let collation = match written {
         Some(collation) => collation,
         None => binder.env.schema.require_database(&table.database)?.collation,
@@ -364,7 +377,8 @@ fn alter_options(
         temporary: table.is_temporary(),
         partitioned: table.partitioning.is_some(),
     };
-    let shown = shown_options(options, of)?;
+    check_row_format(binder, options, (&table.name, false))?;
+    let shown = shown_options(binder, options, of)?;
     if !shown.is_empty() {
         changes.push(AlterChange::Options(shown));
     }

@@ -54,6 +54,18 @@ pub fn own_collation(ty: &DataType, written: Option<Collation>, inherited: Colla
     (collation, explicit)
 }
 
+/// Error 1302.
+pub fn conflicting(first: Charset, second: Charset) -> Error {
+    Error::new(
+        errno::ER_CONFLICTING_DECLARATIONS,
+        format!(
+            "Conflicting declarations: 'CHARACTER SET {}' and 'CHARACTER SET {}'",
+            first.name(),
+            second.name()
+        ),
+    )
+}
+
 /// Error 1253.
 pub fn mismatch(collation: Collation, charset: Charset) -> Error {
     Error::new(

@@ -162,6 +162,13 @@ pub(super) fn column_type(
              numbers, or store the formatted numbers in a CHAR column.",
         );
     }
+    if ty.binary {
+        binder.warn(Warning::warning(
+            ER_WARN_DEPRECATED_SYNTAX,
+            "'BINARY as attribute of a type' is deprecated and will be removed in a future release. Please use a CHARACTER \
+             SET clause with _bin collation instead",
+        ));
+    }
     use TypeName::*;
     if ty.unsigned && matches!(ty.name, Decimal | Float | Double) {
         deprecated(

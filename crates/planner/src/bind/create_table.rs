@@ -9,7 +9,8 @@ use types::{Collation, Error, Result, TypeKind, Warning, errno};
 use super::check::check_expressions;
 use super::foreign_key::index_of;
 use super::stored::columns_of_check;
-use super::table_options::{OptionsOf, shown_options};
+use super::partition_error::foreign_key_and_partitions;
+use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{Binder, check, collation, column, foreign_key, functional_index, generated_key, partition};
 use crate::errno::{
     ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
@@ -60,6 +61,7 @@ pub(super) fn bind_create_table(
         columns: Vec::new(),
         indexes: Vec::new(),
     };
+    check_partitioned(create)?;
     let generated = generated_key::of(binder, create)?;
     let written = create.elements.iter().filter_map(as_column);
     let columns: Vec<&ColumnDefinition> = generated.iter().chain(written).collect();
@@ -127,7 +129,7 @@ pub(super) fn bind_create_table(
         pre_split_regions: options.pre_split_regions.unwrap_or(0),
         checks: checks.iter().map(|(check, _)| check.clone()).collect(),
         foreign_keys,
-        options: create_options(create, &name)?,
+        options: create_options(binder, create, &name)?,
         partitioning: match &create.partitioning {
             Some(written) => Some(Box::new(partition::bind_partitioning(binder, written)?)),
             None => None,
@@ -139,6 +141,18 @@ pub(super) fn bind_create_table(
         definition,
         if_not_exists: create.if_not_exists,
     })
+}
+
+/// MySQL reports this before everything that is wrong with columns and partitions.
+///
+/// # Errors
+/// 1506
+fn check_partitioned(create: &CreateTable) -> Result<()> {
+    let is_key = |element: &TableElement| matches!(element, TableElement::ForeignKey(_));
+    match create.partitioning.is_some() && create.elements.iter().any(is_key) {
+        true => Err(foreign_key_and_partitions()),
+        false => Ok(()),
+    }
 }
 
 /// Adds the hidden columns of an index's expressions.
@@ -189,7 +203,15 @@ pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
 /// # Errors
 /// 1286 for an unknown one, unless it is replaced.
 pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions) -> Result<Engine> {
-    let Some(engine) = &options.engine else {
+    engine_named(binder, options.engine.as_deref())
+}
+
+/// The same for an engine's name, if one is given.
+///
+/// # Errors
+/// As [`check_engine`].
+pub(super) fn engine_named(binder: &Binder<'_>, name: Option<&str>) -> Result<Engine> {
+    let Some(engine) = name else {
         return Ok(Engine::InnoDb);
     };
     if engine.eq_ignore_ascii_case("innodb") {
@@ -398,14 +420,19 @@ pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
 }
 
 /// The options that are only shown.
-pub(super) fn create_options(create: &CreateTable, name: &TableName) -> Result<CreateOptions> {
+pub(super) fn create_options(
+    binder: &Binder<'_>,
+    create: &CreateTable,
+    name: &TableName,
+) -> Result<CreateOptions> {
     let of = OptionsOf {
         table: &name.name,
         temporary: create.temporary,
         partitioned: create.partitioning.is_some(),
     };
+    check_row_format(binder, &create.options, (&name.name, true))?;
     let mut options = CreateOptions::default();
-    for (name, value) in shown_options(&create.options, of)? {
+    for (name, value) in shown_options(binder, &create.options, of)? {
         options.set(&name, &value);
     }
     Ok(options)

@@ -8,8 +8,9 @@ use crate::show_create::Style;
 /// `/*!50100 PARTITION BY ... */`, with the line break before it.
 pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
     let by = &partitioning.by;
-    // RANGE COLUMNS and LIST COLUMNS came with MySQL 5.5.
-    let version = match by.method.has_values() && by.columns().is_some() {
+    // RANGE COLUMNS, LIST COLUMNS and TO_SECONDS came with MySQL 5.5.
+    let is_newer = by.method.has_values() && by.columns().is_some();
+    let version = match is_newer || calls_to_seconds(by) || partitioning.sub.as_ref().is_some_and(calls_to_seconds) {
         true => 50500,
         false => 50100,
     };
@@ -27,13 +28,17 @@ pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
             let shown: Vec<String> = shown.map(|p| partition(p, partitioning, style)).collect();
             text.push_str(&format!("\n({})", shown.join(",\n ")));
         }
-        false if partitioning.partitions.len() > 1 => {
+        false if partitioning.partitions.len() > 1 || partitioning.count_given => {
             text.push_str(&format!("\nPARTITIONS {}", partitioning.partitions.len()));
         }
         false => {}
     }
     text.push_str(" */");
     text
+}
+
+fn calls_to_seconds(by: &PartitionBy) -> bool {
+    matches!(&by.key, PartitionKey::Expression(expression) if expression.text.contains("to_seconds("))
 }
 
 fn describe(by: &PartitionBy, style: &Style) -> String {
@@ -108,6 +113,9 @@ pub fn expression(by: &PartitionBy) -> Option<String> {
 
 fn options(options: &PartitionOptions) -> String {
     let mut text = String::new();
+    if let Some(tablespace) = &options.tablespace {
+        text.push_str(&format!(" TABLESPACE = `{tablespace}`"));
+    }
     let numbers = [
         ("NODEGROUP", options.nodegroup),
         ("MAX_ROWS", options.max_rows),

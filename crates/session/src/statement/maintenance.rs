@@ -72,6 +72,8 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
             if table.is_virtual() || table.is_temporary() {
                 return Ok(());
             }
+            // No statement may have used this definition yet.
+            planner::expressions(&table)?;
             let catalog = &session.shared.catalog;
             catalog
                 .statistics

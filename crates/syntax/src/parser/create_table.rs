@@ -309,7 +309,17 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
     } else if parser.eat_all(&[Kw::NOT, Kw::NULL]) {
         column.nullable = Some(false);
     } else if parser.eat(Kw::DEFAULT) {
-        column.default = Some(default_clause(parser)?);
+        let default = default_clause(parser)?;
+        let is_expression = |default: &DefaultClause| matches!(default, DefaultClause::Expression(_));
+        if let Some(before) = &column.default
+            && (is_expression(before) || is_expression(&default))
+        {
+            return Err(Error::new(
+                errno::ER_INVALID_DEFAULT,
+                format!("Invalid default value for '{}'", column.name),
+            ));
+        }
+        column.default = Some(default);
     } else if parser.eat_all(&[Kw::ON, Kw::UPDATE]) {
         column.on_update = match now(parser)? {
             Some(precision) => Some(precision),
@@ -320,6 +330,12 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
     } else if parser.eat(Kw::AUTO_RANDOM) {
         column.auto_random = Some(auto_random_bits(parser)?);
     } else if parser.eat_all(&[Kw::SERIAL, Kw::DEFAULT, Kw::VALUE]) {
+        if column.generated.is_some() {
+            return Err(Error::new(
+                errno::ER_WRONG_USAGE,
+                "Incorrect usage of SERIAL DEFAULT VALUE and generated column",
+            ));
+        }
         column.auto_increment = true;
         column.unique = true;
         column.nullable = Some(false);

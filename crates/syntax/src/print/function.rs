@@ -7,6 +7,7 @@ use crate::ast::{CastType, Expr};
 
 /// Functions that MySQL prints under another name. Source: MySQL 8.0.33's answers.
 const SYNONYMS: &[(&str, &str)] = &[
+    ("atan2", "atan"),
     ("ceil", "ceiling"),
     ("character_length", "char_length"),
     ("day", "dayofmonth"),
@@ -67,6 +68,27 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             printer.expr(document);
             printer.put(")");
         }
+        ("bin", [number]) => conv(printer, number, 2),
+        ("oct", [number]) => conv(printer, number, 8),
+        ("round", [number]) => {
+            printer.put("round(");
+            printer.expr(number);
+            printer.put(",0)");
+        }
+        ("from_unixtime", [seconds, format]) => {
+            printer.put("date_format(from_unixtime(");
+            printer.expr(seconds);
+            printer.put("),");
+            printer.expr(format);
+            printer.put(")");
+        }
+        ("datediff", [to, from]) => {
+            printer.put("(to_days(");
+            printer.expr(to);
+            printer.put(") - to_days(");
+            printer.expr(from);
+            printer.put("))");
+        }
         ("week", [date]) => week(printer, "week", date, printer.style.week_format),
         ("yearweek", [date]) => week(printer, "yearweek", date, 0),
         ("weekofyear", [date]) => week(printer, "week", date, 3),
@@ -108,6 +130,13 @@ fn week(printer: &mut Printer<'_>, name: &str, date: &Expr, mode: u8) {
     printer.put("(");
     printer.expr(date);
     printer.put(&format!(",{mode})"));
+}
+
+/// A number in another base: `conv(n,10,base)`.
+fn conv(printer: &mut Printer<'_>, number: &Expr, base: u8) {
+    printer.put("conv(");
+    printer.expr(number);
+    printer.put(&format!(",10,{base})"));
 }
 
 fn cast_of(printer: &mut Printer<'_>, operand: &Expr, ty: &str) {
