@@ -73,7 +73,9 @@ impl About {
 }
 
 fn kind_of(changes: &[AlterChange]) -> &'static str {
-    let mut parts = changes.iter().filter(|change| !matches!(change, AlterChange::Copy));
+    let mut parts = changes
+        .iter()
+        .filter(|change| !matches!(change, AlterChange::Copy));
     let (Some(change), None) = (parts.next(), parts.next()) else {
         return "alter table multi-schema change";
     };

@@ -23,6 +23,7 @@ use crate::partition::columns::check_columns_stay;
 use crate::rewrite::{Rewrite, rewrites};
 use crate::{partition, primary_key};
 
+const NAME_CHARS_MAX: usize = 64;
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
 const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
@@ -387,6 +388,12 @@ impl<'a> Draft<'a> {
                     if changes[..number].iter().any(|other| renames_as_well(other, from)) {
                         return Err(self.unknown_column(from));
                     }
+                    if to.chars().count() > NAME_CHARS_MAX {
+                        return Err(Error::new(
+                            errno::ER_WRONG_COLUMN_NAME,
+                            format!("Incorrect column name '{to}'"),
+                        ));
+                    }
                     let at = self.require_before(from)?;
                     self.columns[at].column.name.clone_from(to);
                 }
@@ -593,9 +600,7 @@ impl<'a> Draft<'a> {
                     if *invisible && at.is_some_and(|at| self.indexes[at].index.primary) {
                         return Err(Error::new(3522, "A primary key index cannot be invisible"));
                     }
-                    let renamed = |change: &AlterChange| {
-                        matches!(change, AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case(index))
-                    };
+                    let renamed = |change: &AlterChange| matches!(change, AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case(index));
                     let at = at.filter(|_| !changes.iter().any(renamed));
                     let at = at.ok_or_else(|| no_key(index, self.base))?;
                     self.indexes[at].index.invisible = *invisible;

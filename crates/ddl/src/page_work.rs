@@ -32,7 +32,7 @@ pub(crate) struct Backfilled {
 }
 
 impl Backfilled {
-    /// The rows that were read for CHECK constraints, if there were any: built entries are not reported.
+    /// The rows that were read for constraints, if there were any: built entries are not reported.
     pub(crate) fn with_checked(self, rows: u64) -> Self {
         match rows {
             0 => self,

@@ -16,7 +16,7 @@ use crate::context::DdlContext;
 use crate::foreign_key_rows::check_rows as check_foreign_key;
 use crate::job::TableChange;
 
-/// Makes the checks that an ALTER TABLE requires. Returns how many rows it has checked for CHECK constraints.
+/// Makes the checks that an ALTER TABLE requires. Returns how many rows it has checked for constraints.
 pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<u64> {
     let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
@@ -28,8 +28,8 @@ pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &
         return Ok(0);
     }
     let rows = check_constraints(&snapshot, &altered.table, &altered.new_checks, &ctx.interrupt)?;
-    check_keys(&snapshot, cluster, &altered.table, altered, ctx)?;
-    Ok(rows)
+    let of_keys = check_keys(&snapshot, cluster, &altered.table, altered, ctx)?;
+    Ok(rows.max(of_keys))
 }
 
 /// The checks if all rows are rewritten.
@@ -40,7 +40,7 @@ pub(crate) fn inspect_rewritten(
     ctx: &DdlContext,
 ) -> Result<()> {
     let snapshot = cluster.store().snapshot_now()?;
-    check_keys(&snapshot, cluster, target, altered, ctx)
+    check_keys(&snapshot, cluster, target, altered, ctx).map(drop)
 }
 
 /// Checks that all rows satisfy the constraints of a job, which writers already obey. Returns as [`inspect`].
@@ -51,28 +51,41 @@ pub(crate) fn validate(
     interrupt: &Interrupt,
 ) -> Result<u64> {
     let snapshot = cluster.store().snapshot_now()?;
-    let rows = check_constraints(&snapshot, table, &made.new_checks, interrupt)?;
+    let mut rows = check_constraints(&snapshot, table, &made.new_checks, interrupt)?;
     let is_new = |key: &&ForeignKey| !made.keys_unchecked && made.new_keys.contains(&key.name);
     for key in table.foreign_keys.iter().filter(is_new) {
-        check_foreign_key(&snapshot, &cluster.schema(), table, key, interrupt)?;
+        rows = rows.max(check_foreign_key(
+            &snapshot,
+            &cluster.schema(),
+            table,
+            key,
+            interrupt,
+        )?);
     }
     Ok(rows)
 }
 
-/// Checks the new foreign keys.
+/// Checks the new foreign keys. Returns how many rows it has read.
 fn check_keys(
     snapshot: &Snapshot,
     cluster: &Cluster,
     table: &Table,
     altered: &Altered,
     ctx: &DdlContext,
-) -> Result<()> {
+) -> Result<u64> {
+    let mut rows = 0;
     if ctx.foreign_key_checks {
         for key in &altered.new_keys {
-            check_foreign_key(snapshot, &cluster.schema(), table, key, &ctx.interrupt)?;
+            rows = rows.max(check_foreign_key(
+                snapshot,
+                &cluster.schema(),
+                table,
+                key,
+                &ctx.interrupt,
+            )?);
         }
     }
-    Ok(())
+    Ok(rows)
 }
 
 /// The next AUTO_INCREMENT value, if an ALTER TABLE changes it. `rewritten`: the definition of the rewritten

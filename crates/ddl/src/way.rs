@@ -3,7 +3,7 @@
 //! | what the statement does | ALGORITHM | LOCK |
 //! |---|---|---|
 //! | changes only the definition | INSTANT, INPLACE | any: the table is closed for a moment |
-//! | builds indexes of existing columns, or checks rows | INPLACE; COPY for CHECK | NONE; EXCLUSIVE on demand |
+//! | builds indexes of existing columns, or checks rows | INPLACE; COPY for new constraints | NONE; EXCLUSIVE on demand |
 //! | rewrites all rows | COPY or INPLACE, as in MySQL | NONE; EXCLUSIVE on demand |
 //! | reads all rows, gives them ids, or builds indexes of new columns | INPLACE | EXCLUSIVE |
 //!
@@ -50,6 +50,9 @@ pub(crate) fn check(
     }
     if let Some(rewrite) = altered.rewrite {
         check_rewrite(algorithm, lock, rewrite)?;
+    }
+    if altered.checks_new_keys() {
+        check_new_keys(algorithm)?;
     }
     if altered.adds_checks && altered.rewrite.is_none() {
         match algorithm {
@@ -120,6 +123,22 @@ fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -
         ),
         None => not_supported(what, instead),
     })
+}
+
+/// MySQL copies the table for new foreign keys, unless they are not checked.
+fn check_new_keys(algorithm: AlterAlgorithm) -> Result<()> {
+    let (what, instead) = match algorithm {
+        AlterAlgorithm::Instant => ("INSTANT", "COPY/INPLACE"),
+        AlterAlgorithm::Inplace => ("INPLACE", "COPY"),
+        AlterAlgorithm::Copy | AlterAlgorithm::Default => return Ok(()),
+    };
+    Err(Error::new(
+        errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+        format!(
+            "ALGORITHM={what} is not supported. Reason: Adding foreign keys needs foreign_key_checks=OFF. Try \
+             ALGORITHM={instead}."
+        ),
+    ))
 }
 
 fn not_supported(what: &str, instead: &str) -> Error {

@@ -7,10 +7,10 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::{PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{
-    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ServerShow,
-    SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement, UserStatement, XaStatement,
+    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, Maintenance, ObjectKind, PrepareSource,
+    ServerShow, SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement, UserStatement, XaStatement,
 };
-use types::Charset;
+use types::{Charset, Error};
 
 use crate::logical::LogicalStatement;
 use crate::object_access::ObjectAccess;
@@ -88,6 +88,12 @@ pub enum Command {
     },
     RepairTable {
         tables: Vec<TableName>,
+    },
+    /// ALTER TABLE ... ANALYZE PARTITION and the like for a table or partitions that do not exist: a row says so.
+    MaintenanceFailed {
+        table: TableName,
+        action: Maintenance,
+        error: Error,
     },
     /// CACHE INDEX; `preload`: LOAD INDEX INTO CACHE.
     KeyCache {

@@ -120,7 +120,13 @@ impl LockedTables {
                 })
             }
             Ddl::DropTable { names, .. } => names.iter().try_for_each(written),
-            Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, _)| written(from)),
+            Ddl::RenameTable { renames } => renames.iter().enumerate().try_for_each(|(at, (from, _))| {
+                // A name that the statement itself has given is the table's that it has checked already.
+                match renames[..at].iter().any(|(_, to)| to == from) {
+                    true => Ok(()),
+                    false => written(from),
+                }
+            }),
         }
     }
 }

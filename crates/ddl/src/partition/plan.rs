@@ -6,7 +6,7 @@ use schema::model::{Handle, Table};
 use schema::partition::{Bound, Method, Partition, Partitioning, unknown_partition};
 use types::{Error, Result};
 
-use super::columns::{changes_types, replaces_all};
+use super::columns::{moves_rows, replaces_all};
 use crate::altered::Altered;
 use crate::rewrite::{Rewrite, rewrites};
 
@@ -20,7 +20,7 @@ pub(crate) fn apply(base: &Table, changes: &[AlterChange], altered: &mut Altered
         AlterChange::Repartition(wanted) => Some(wanted),
         _ => None,
     });
-    let moves = wanted.is_some() || changes_types(base, &altered.table)?;
+    let moves = wanted.is_some() || moves_rows(base, &altered.table)?;
     if moves {
         let why = Rewrite {
             copies: wanted.is_none_or(replaces_all),

@@ -8,6 +8,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
+use super::comment::{self, Commented};
 use super::create_table::{
     Engine, check_directories, check_engine, inline_indexes, is_whole, note_hash, warn_of_engine,
 };
@@ -119,7 +120,8 @@ fn alter_item(
         }
         AlterItem::AddIndex(index) => {
             note_hash(binder, index);
-            let index = functional_index::add_hidden_columns(binder, table, index, changes)?;
+            let mut index = functional_index::add_hidden_columns(binder, table, index, changes)?;
+            index.comment = comment::of_index(binder, &index)?;
             changes.push(add_index(&index, Some(table), false)?);
         }
         AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
@@ -382,7 +384,10 @@ fn alter_options(
     if !shown.is_empty() {
         changes.push(AlterChange::Options(shown));
     }
-    changes.extend(options.comment.clone().map(AlterChange::Comment));
+    if let Some(comment) = &options.comment {
+        let comment = comment::limited(binder, comment, Commented::Table(&table.name))?;
+        changes.push(AlterChange::Comment(comment));
+    }
     let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
     changes.extend(collation.map(AlterChange::DefaultCollation));
     Ok(())

@@ -7,6 +7,7 @@ use schema::sharded_id::{self, AutoRandom};
 use types::{Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::collation::{of_clauses, own_collation};
+use super::comment::{self, Commented};
 use super::{Binder, collation, default_value, members, stored};
 use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
@@ -104,7 +105,11 @@ pub(super) fn written_column(
         on_update_now: definition.on_update.is_some(),
         auto_increment: definition.auto_increment,
         auto_random,
-        comment: definition.comment.clone().unwrap_or_default(),
+        comment: comment::limited(
+            binder,
+            definition.comment.as_deref().unwrap_or_default(),
+            Commented::Column(name),
+        )?,
         state: SchemaState::Public,
         original_default: None,
         generated,

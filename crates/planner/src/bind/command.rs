@@ -64,8 +64,14 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         }),
         Statement::AlterTable { name, items, .. } => match maintained(items) {
             Some((action, partitions)) => {
-                alter_partitions::check_maintained(binder, name, action, partitions)?;
-                maintenance(binder, action, std::slice::from_ref(name))
+                match alter_partitions::check_maintained(binder, name, action, partitions)? {
+                    Some(error) => Ok(Command::MaintenanceFailed {
+                        table: binder.table_name(name)?,
+                        action,
+                        error,
+                    }),
+                    None => maintenance(binder, action, std::slice::from_ref(name)),
+                }
             }
             None => Err(no_command(statement)),
         },

@@ -7,9 +7,10 @@ use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::check::check_expressions;
+use super::comment::{self, Commented};
 use super::foreign_key::index_of;
-use super::stored::columns_of_check;
 use super::partition_error::foreign_key_and_partitions;
+use super::stored::columns_of_check;
 use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{Binder, check, collation, column, foreign_key, functional_index, generated_key, partition};
 use crate::errno::{
@@ -91,6 +92,7 @@ pub(super) fn bind_create_table(
             TableElement::Index(definition) => {
                 note_hash(binder, definition);
                 let mut definition = definition.clone();
+                definition.comment = comment::of_index(binder, &definition)?;
                 index_expressions(binder, &name, &mut builder, &mut definition)?;
                 builder.index(&definition, false)?;
             }
@@ -123,7 +125,11 @@ pub(super) fn bind_create_table(
         indexes: builder.indexes,
         handle,
         collation,
-        comment: options.comment.clone().unwrap_or_default(),
+        comment: comment::limited(
+            binder,
+            options.comment.as_deref().unwrap_or_default(),
+            Commented::Table(&name.name),
+        )?,
         auto_increment_start: start.unwrap_or(1).max(1),
         shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
         pre_split_regions: options.pre_split_regions.unwrap_or(0),

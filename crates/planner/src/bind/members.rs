@@ -13,7 +13,9 @@ const ER_DUPLICATED_VALUE_IN_TYPE: u16 = 1291;
 const ER_ILLEGAL_VALUE_FOR_TYPE: u16 = 1367;
 const ER_TOO_BIG_ENUM: u16 = 3500;
 const ER_INVALID_FIELD_SIZE: u16 = 3013;
+const ER_TOO_LONG_MEMBER: u16 = 3505;
 const BITS_MAX: u64 = 64;
+const MEMBER_CHARS_MAX: usize = 255;
 
 /// ENUM or SET, and whether SHOW CREATE TABLE shows its collation.
 pub(super) fn with_members(
@@ -61,6 +63,12 @@ fn members(
         }
         if !collation.charset().has_all_of(text) && collation.charset() != Charset::Binary {
             return Err(invalid_member(name));
+        }
+        if text.chars().count() > MEMBER_CHARS_MAX {
+            return Err(Error::new(
+                ER_TOO_LONG_MEMBER,
+                format!("Too long enumeration/set value for column {name}."),
+            ));
         }
         texts.push(text.to_owned());
     }

@@ -28,6 +28,7 @@ mod clauses;
 mod collation;
 mod column;
 mod command;
+mod comment;
 mod common_table;
 mod context;
 mod create_select;

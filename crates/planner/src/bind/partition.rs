@@ -11,11 +11,13 @@ use schema::partition::{
 use syntax::ast::{self, ColumnName, PartitionDefinition, PartitionValues};
 use types::{Error, Result, Value, quoted};
 
+use super::comment::{self, Commented};
 use super::context::Context;
 use super::create_table::{Engine, engine_named};
 use super::names::Names;
-use super::table_options::{OptionsOf, check_tablespace};
 use super::partition_error::{too_many, unknown_partition_column};
+use super::partition_function::check_value;
+use super::table_options::{OptionsOf, check_tablespace};
 use super::{Binder, stored};
 
 /// # Errors
@@ -115,7 +117,7 @@ pub(super) fn partitions(
         .iter()
         .map(|definition| {
             let name = &definition.name;
-            let options = partition_options(binder, &definition.options)?;
+            let options = partition_options(binder, &definition.options, name)?;
             let subpartitions = match definition.subpartitions.is_empty() {
                 true => (0..width)
                     .map(|number| Subpartition {
@@ -130,7 +132,7 @@ pub(super) fn partitions(
                     .map(|sub| {
                         Ok(Subpartition {
                             name: sub.name.clone(),
-                            options: inherited(partition_options(binder, &sub.options)?, &options),
+                            options: inherited(partition_options(binder, &sub.options, &sub.name)?, &options),
                             id: 0,
                         })
                     })
@@ -162,7 +164,12 @@ fn inherited(own: PartitionOptions, partition: &PartitionOptions) -> PartitionOp
     }
 }
 
-fn partition_options(binder: &Binder<'_>, written: &ast::PartitionOptions) -> Result<PartitionOptions> {
+/// `name`: of the partition or subpartition.
+fn partition_options(
+    binder: &Binder<'_>,
+    written: &ast::PartitionOptions,
+    name: &str,
+) -> Result<PartitionOptions> {
     if engine_named(binder, written.engine.as_deref())? == Engine::Other {
         return Err(Error::new(
             1497,
@@ -177,7 +184,11 @@ fn partition_options(binder: &Binder<'_>, written: &ast::PartitionOptions) -> Re
         check_tablespace(tablespace, of)?;
     }
     Ok(PartitionOptions {
-        comment: written.comment.clone().unwrap_or_default(),
+        comment: comment::limited(
+            binder,
+            written.comment.as_deref().unwrap_or_default(),
+            Commented::Partition(name),
+        )?,
         max_rows: written.max_rows,
         min_rows: written.min_rows,
         nodegroup: written.nodegroup,
@@ -267,6 +278,7 @@ fn partition_value(
     partition: &str,
 ) -> Result<Bound> {
     let bound = binder.scalar(written, &Context::of(&NoColumns))?;
+    check_value(written, &bound)?;
     let eval = EvalContext {
         sql_mode: binder.env.sql_mode,
         ..EvalContext::default()

@@ -143,7 +143,10 @@ fn check_written(table: &Table, stored: &StoredExpression) -> Result<()> {
         });
         first
     }
-    check(table, &syntax::parse_expression(&stored.text, SqlMode::default())?)
+    check(
+        table,
+        &syntax::parse_expression(&stored.text, SqlMode::default())?,
+    )
 }
 
 /// Whether EXTRACT of a unit is the same in all sessions for a column of a type.
@@ -457,6 +460,29 @@ fn check_expression(table: &Table, expr: &Expr) -> Result<()> {
     }
 }
 
+/// Whether a value of a partition calls only what it may. Unlike the expression that partitions the table, it has no
+/// columns.
+///
+/// # Errors
+/// 1564
+pub(super) fn check_value(written: &ast::Expr, bound: &Expr) -> Result<()> {
+    let mut is_refused = matches!(written, ast::Expr::Cast { .. } | ast::Expr::Case { .. });
+    bound.walk(&mut |expr| {
+        if let Expr::Call { function, .. } = expr {
+            is_refused |= !is_allowed(function.name());
+        }
+    });
+    match is_refused {
+        true => Err(not_allowed()),
+        false => Ok(()),
+    }
+}
+
+fn is_allowed(name: &str) -> bool {
+    let name = name.strip_prefix("unary ").unwrap_or(name);
+    ALLOWED.contains(&name)
+}
+
 /// Whether an expression calls only what it may, on types whose values do not depend on the session.
 fn check_calls(expr: &Expr) -> Result<()> {
     let is_timestamp = |expr: &Expr| is_column_of(expr, |ty| ty.kind == TypeKind::Timestamp);
@@ -464,7 +490,7 @@ fn check_calls(expr: &Expr) -> Result<()> {
         Expr::Call { function, args, .. } => {
             let name = function.name();
             let name = name.strip_prefix("unary ").unwrap_or(name);
-            if !ALLOWED.contains(&name) && !name.starts_with("extract") {
+            if !is_allowed(name) {
                 return Err(not_allowed());
             }
             if name == "unix_timestamp" {
@@ -477,7 +503,7 @@ fn check_calls(expr: &Expr) -> Result<()> {
             let is_of_times = OF_TIMES.contains(&name);
             let suits = |ty: &SqlType| match ty.kind {
                 TypeKind::Date => is_of_dates,
-                TypeKind::Time => is_of_times || name.starts_with("extract"),
+                TypeKind::Time => is_of_times || name == "extract",
                 kind => kind == TypeKind::DateTime,
             };
             if (is_of_dates || is_of_times) && !args.iter().any(|arg| is_column_of(arg, suits)) {

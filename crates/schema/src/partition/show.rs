@@ -10,10 +10,11 @@ pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
     let by = &partitioning.by;
     // RANGE COLUMNS, LIST COLUMNS and TO_SECONDS came with MySQL 5.5.
     let is_newer = by.method.has_values() && by.columns().is_some();
-    let version = match is_newer || calls_to_seconds(by) || partitioning.sub.as_ref().is_some_and(calls_to_seconds) {
-        true => 50500,
-        false => 50100,
-    };
+    let version =
+        match is_newer || calls_to_seconds(by) || partitioning.sub.as_ref().is_some_and(calls_to_seconds) {
+            true => 50500,
+            false => 50100,
+        };
     let mut text = format!("\n/*!{version} PARTITION BY {}", describe(by, style));
     if let Some(sub) = &partitioning.sub {
         text.push_str(&format!("\nSUBPARTITION BY {}", describe(sub, style)));

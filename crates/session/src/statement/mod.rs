@@ -119,6 +119,7 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
         Command::CheckTable { tables } => maintenance::check(session, tables),
         Command::ChecksumTable { tables, quick } => checksum::run(session, tables, *quick),
         Command::AnalyzeTable { tables } => maintenance::analyze(session, tables),
+        Command::MaintenanceFailed { table, action, error } => Ok(maintenance::failed(table, *action, error)),
         Command::Histograms {
             tables,
             columns,

@@ -155,7 +155,9 @@ fn listed_partitions(parser: &mut Parser<'_>, mut expected: Expected) -> Result<
     let mut partitions = Vec::new();
     loop {
         let partition = partition_definition(parser, &expected, before)?;
-        expected.subpartitions.get_or_insert(partition.subpartitions.len());
+        expected
+            .subpartitions
+            .get_or_insert(partition.subpartitions.len());
         partitions.push(partition);
         before = parser.start();
         if !parser.eat_kind(Kind::Comma) {
@@ -188,10 +190,7 @@ fn partition_definition(
     })
 }
 
-fn listed_subpartitions(
-    parser: &mut Parser<'_>,
-    expected: &Expected,
-) -> Result<Vec<SubpartitionDefinition>> {
+fn listed_subpartitions(parser: &mut Parser<'_>, expected: &Expected) -> Result<Vec<SubpartitionDefinition>> {
     let start = parser.start();
     let mut subpartitions = Vec::new();
     let mut first = start;
@@ -211,7 +210,11 @@ fn listed_subpartitions(
         None => false,
     };
     if is_wrong {
-        let at = if expected.subpartitions == Some(0) { first } else { start };
+        let at = if expected.subpartitions == Some(0) {
+            first
+        } else {
+            start
+        };
         let message = "Wrong number of subpartitions defined, mismatch with previous setting";
         return Err(wrong(parser, message, at));
     }
@@ -220,10 +223,7 @@ fn listed_subpartitions(
 
 /// Error 1064 with a message of its own.
 fn wrong(parser: &Parser<'_>, message: &str, start: usize) -> Error {
-    Error::new(
-        errno::ER_PARSE_ERROR,
-        format!("{message} {}", parser.near(start)),
-    )
+    Error::new(errno::ER_PARSE_ERROR, format!("{message} {}", parser.near(start)))
 }
 
 fn whole_number(parser: &mut Parser<'_>) -> Result<u64> {

@@ -78,7 +78,11 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
             }
             _ => return parser.fail(),
         };
-        if name == "AVG_ROW_LENGTH" && value.parse::<u64>().is_ok_and(|length| length > u64::from(u32::MAX)) {
+        if name == "AVG_ROW_LENGTH"
+            && value
+                .parse::<u64>()
+                .is_ok_and(|length| length > u64::from(u32::MAX))
+        {
             let limits = "The valid range for avg_row_length is [0,4294967295]. Error";
             return Err(Error::new(
                 errno::ER_PARSE_ERROR,

@@ -70,11 +70,6 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
         }
         ("bin", [number]) => conv(printer, number, 2),
         ("oct", [number]) => conv(printer, number, 8),
-        ("round", [number]) => {
-            printer.put("round(");
-            printer.expr(number);
-            printer.put(",0)");
-        }
         ("from_unixtime", [seconds, format]) => {
             printer.put("date_format(from_unixtime(");
             printer.expr(seconds);
