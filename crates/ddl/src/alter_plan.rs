@@ -626,6 +626,7 @@ impl<'a> Draft<'a> {
                 generated,
                 primary,
                 using_btree,
+                full_text,
             } = change
             else {
                 continue;
@@ -653,6 +654,7 @@ impl<'a> Draft<'a> {
                     state: SchemaState::Public,
                     generated: *generated,
                     using_btree: *using_btree,
+                    full_text: full_text.clone(),
                 },
                 parts,
             });

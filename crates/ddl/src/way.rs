@@ -58,6 +58,7 @@ pub(crate) fn check(
     if let Some(rewrite) = altered.rewrite {
         check_rewrite(algorithm, lock, rewrite)?;
     }
+    let lock = check_words(changes, algorithm, lock)?;
     let builds = !altered.new_indexes.is_empty();
     let looks = sees_rows(altered);
     if algorithm == AlterAlgorithm::Instant && (builds || looks) {
@@ -120,6 +121,32 @@ fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -
         ),
         None => not_supported(what, instead),
     })
+}
+
+/// MySQL makes a FULLTEXT index while others only read. The lock that is needed here: one of none.
+fn check_words(changes: &[AlterChange], algorithm: AlterAlgorithm, lock: AlterLock) -> Result<AlterLock> {
+    let is_made = |change: &AlterChange| {
+        matches!(
+            change,
+            AlterChange::AddIndex {
+                full_text: Some(_),
+                ..
+            }
+        )
+    };
+    if !changes.iter().any(is_made) {
+        return Ok(lock);
+    }
+    let (what, instead) = match (algorithm, lock) {
+        (AlterAlgorithm::Instant, _) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
+        (_, AlterLock::None) => ("LOCK=NONE", "LOCK=SHARED"),
+        (_, AlterLock::Shared) => return Ok(AlterLock::Default),
+        _ => return Ok(lock),
+    };
+    Err(Error::new(
+        errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+        format!("{what} is not supported. Reason: Fulltext index creation requires a lock. Try {instead}."),
+    ))
 }
 
 fn not_supported(what: &str, instead: &str) -> Error {

@@ -27,6 +27,7 @@ pub mod datum;
 mod digest;
 pub mod eval;
 pub mod expr;
+pub mod full_text;
 mod info;
 pub mod input;
 mod json;
@@ -92,6 +93,7 @@ fn families() -> &'static [&'static registry::Family] {
         &pattern::operators::FAMILY,
         &pattern::regexp::FAMILY,
         &json::multi_valued::FAMILY,
+        &full_text::FAMILY,
         &json::read::FAMILY,
         &json::write::FAMILY,
         &date::difference::FAMILY,

@@ -233,7 +233,11 @@ fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
         if index.invisible && is_primary_in_effect(table, at, primaries) {
             return Err(Error::new(3522, "A primary key index cannot be invisible"));
         }
-        let same = |i: &Index| i.parts == index.parts && i.unique == index.unique && !i.primary;
+        let same_columns = |i: &Index| match (&i.full_text, &index.full_text) {
+            (Some(a), Some(b)) => a.columns == b.columns,
+            _ => i.parts == index.parts,
+        };
+        let same = |i: &Index| same_columns(i) && i.unique == index.unique && !i.primary;
         if earlier.iter().any(same) {
             warnings.push(duplicate_index(table, index));
         }

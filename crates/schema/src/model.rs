@@ -182,6 +182,7 @@ impl Table {
             invisible: false,
             generated: false,
             using_btree: self.options.primary_using_btree(),
+            full_text: None,
         })
     }
 
@@ -335,6 +336,19 @@ pub struct Index {
     /// `USING BTREE` was written, which is only shown: every index is one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub using_btree: bool,
+    /// A FULLTEXT index: its part is a hidden column of words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_text: Option<FullText>,
+}
+
+/// What a FULLTEXT index has the words of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FullText {
+    /// The names of the columns, as the expression of the hidden column has them.
+    pub columns: Vec<String>,
+    /// `WITH PARSER ngram`
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ngram: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -358,6 +372,20 @@ impl Index {
         self.parts
             .iter()
             .position(|part| columns.get(part.column).is_some_and(|c| c.elements.is_some()))
+    }
+
+    /// The index with the parts that statements see: a FULLTEXT index has columns, and no hidden one.
+    #[must_use]
+    pub fn shown(&self, table: &Table) -> Self {
+        let columns = self
+            .full_text
+            .as_ref()
+            .and_then(|words| table.offsets_of(&words.columns));
+        let mut shown = self.clone();
+        if let Some(columns) = columns {
+            shown.parts = columns.into_iter().map(IndexPart::whole).collect();
+        }
+        shown
     }
 
     /// Whether queries may read it.

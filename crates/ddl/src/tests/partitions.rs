@@ -163,6 +163,7 @@ fn new_primary_key(columns: &[&str]) -> AlterChange {
         generated: false,
         primary: true,
         using_btree: false,
+        full_text: None,
     }
 }
 

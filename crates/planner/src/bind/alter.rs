@@ -14,8 +14,8 @@ use super::create_table::{
 use super::foreign_key::index_of;
 use super::table_options::{OptionsOf, shown_options};
 use super::{
-    Binder, alter_partitions, collation, column, default_value, foreign_key, functional_index, generated_key,
-    stored,
+    Binder, alter_partitions, collation, column, default_value, foreign_key, full_text_index,
+    functional_index, generated_key, stored,
 };
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
@@ -47,6 +47,7 @@ pub(super) fn bind_alter_table(
     for item in items {
         alter_item(binder, item, items, (&table, collation), &mut changes)?;
     }
+    full_text_index::follow_columns(binder, &table, items, &mut changes)?;
     if options.validation == Some(true) {
         changes.push(AlterChange::Validate);
     }
@@ -419,7 +420,11 @@ fn add_inline_indexes(definition: &ColumnDefinition, changes: &mut Vec<AlterChan
 }
 
 /// `generated`: for a foreign key only.
-fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) -> Result<AlterChange> {
+pub(super) fn add_index(
+    index: &IndexDefinition,
+    table: Option<&Table>,
+    generated: bool,
+) -> Result<AlterChange> {
     let prefix_of = |part: &syntax::ast::IndexPart| {
         let column = table.and_then(|table| Some(&table.columns[table.column_offset(&part.column)?]));
         part.prefix
@@ -442,6 +447,7 @@ fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) ->
         generated,
         primary: index.kind == IndexKind::Primary,
         using_btree: index.using == Some(IndexType::BTree),
+        full_text: full_text_index::of_definition(index),
     })
 }
 

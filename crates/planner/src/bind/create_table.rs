@@ -10,7 +10,10 @@ use super::check::check_expressions;
 use super::foreign_key::index_of;
 use super::stored::columns_of_check;
 use super::table_options::{OptionsOf, shown_options};
-use super::{Binder, check, collation, column, foreign_key, functional_index, generated_key, partition};
+use super::{
+    Binder, check, collation, column, foreign_key, full_text_index, functional_index, generated_key,
+    partition,
+};
 use crate::errno::{
     ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
     WARN_OPTION_IGNORED,
@@ -87,6 +90,7 @@ pub(super) fn bind_create_table(
         match element {
             TableElement::Column(_) | TableElement::Check(_) => {}
             TableElement::Index(definition) => {
+                check_full_text(create, definition)?;
                 note_hash(binder, definition);
                 let mut definition = definition.clone();
                 index_expressions(binder, &name, &mut builder, &mut definition)?;
@@ -141,6 +145,15 @@ pub(super) fn bind_create_table(
     })
 }
 
+/// Errors 1796 and 1214 for tables that have no FULLTEXT indexes.
+fn check_full_text(create: &CreateTable, index: &IndexDefinition) -> Result<()> {
+    match (index.kind, create.temporary, &create.partitioning) {
+        (IndexKind::FullText, true, _) => Err(full_text_index::on_temporary()),
+        (IndexKind::FullText, false, Some(_)) => Err(full_text_index::on_partitions()),
+        _ => Ok(()),
+    }
+}
+
 /// Adds the hidden columns of an index's expressions.
 fn index_expressions(
     binder: &Binder<'_>,
@@ -148,7 +161,7 @@ fn index_expressions(
     builder: &mut TableBuilder,
     index: &mut IndexDefinition,
 ) -> Result<()> {
-    if index.parts.iter().all(|part| part.expression.is_none()) {
+    if index.kind != IndexKind::FullText && index.parts.iter().all(|part| part.expression.is_none()) {
         return Ok(());
     }
     let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
@@ -317,6 +330,7 @@ impl TableBuilder {
             invisible: definition.invisible,
             generated,
             using_btree: definition.using == Some(IndexType::BTree),
+            full_text: full_text_index::of_definition(definition),
         });
         Ok(())
     }
@@ -373,6 +387,8 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
         comment: String::new(),
         using: None,
         invisible: false,
+        parser: None,
+        words_of: Vec::new(),
     };
     let mut indexes = Vec::new();
     if column.primary {

@@ -15,8 +15,8 @@ use super::names::FromWithin;
 use super::parameter::GUESSED_CHARS;
 use super::row_compare::is_row;
 use super::{
-    Binder, collation, default_value, defined_view, literal, parameter, resolution, row_compare, subquery,
-    window,
+    Binder, collation, default_value, defined_view, full_text, literal, parameter, resolution, row_compare,
+    subquery, window,
 };
 use crate::logical::{ColumnId, columns_of};
 use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
@@ -475,6 +475,9 @@ impl Binder<'_> {
 
     fn function(&self, name: &str, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
         let lower = name.to_lowercase();
+        if full_text::is_match(&lower) {
+            return full_text::bind_match(self, &lower, args, context);
+        }
         if let ("char", [.., ast::Expr::Keyword(charset)]) = (lower.as_str(), args) {
             collation::charset_of_expression(self, charset)?;
         }

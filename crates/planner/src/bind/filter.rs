@@ -3,8 +3,8 @@
 use functions::Expr;
 use types::{Result, TypeKind, Value};
 
-use super::Binder;
 use super::context::Context;
+use super::{Binder, full_text};
 use syntax::ast;
 
 /// The condition of a WHERE clause.
@@ -13,7 +13,10 @@ pub(super) fn bind_filter(
     filter: Option<&ast::Expr>,
     context: &Context<'_>,
 ) -> Result<Option<Expr>> {
-    filter
+    let without_relevance = filter.and_then(|filter| full_text::without_relevance(binder, filter));
+    without_relevance
+        .as_ref()
+        .or(filter)
         .map(|filter| with_zero_dates(binder, condition(binder, filter, context)?))
         .transpose()
 }

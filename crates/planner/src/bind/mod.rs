@@ -41,6 +41,8 @@ mod foreign_key;
 mod from;
 mod from_place;
 mod full_group_by;
+mod full_text;
+mod full_text_index;
 mod functional_index;
 mod generated_key;
 mod grant;

@@ -19,7 +19,9 @@ use super::names::WHERE_CLAUSE;
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
-use super::{Binder, block_operators, clauses, filter, from, full_group_by, hints, values, window};
+use super::{
+    Binder, block_operators, clauses, filter, from, full_group_by, full_text, hints, values, window,
+};
 use crate::errno::ER_UNRESOLVED_TABLE_LOCK;
 use crate::logical::Logical;
 
@@ -52,6 +54,14 @@ pub fn block(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Re
 }
 
 fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
+    let implied = match place.is_statement || block.limit.is_some() {
+        true => full_text::implied_order(binder, &block),
+        false => Vec::new(),
+    };
+    let mut block = block;
+    if !implied.is_empty() {
+        block.order_by = &implied;
+    }
     if let Some(rows) = block.values {
         return values::bind_values(binder, rows, &block, place);
     }

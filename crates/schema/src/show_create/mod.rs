@@ -292,10 +292,17 @@ fn index(table: &Table, index: &Index, style: &Style) -> String {
     let mut text = if index.primary {
         "PRIMARY KEY".to_owned()
     } else {
-        let kind = if index.unique { "UNIQUE KEY" } else { "KEY" };
+        let kind = match (&index.full_text, index.unique) {
+            (Some(_), _) => "FULLTEXT KEY",
+            (None, true) => "UNIQUE KEY",
+            (None, false) => "KEY",
+        };
         format!("{kind} {}", style.identifier(&index.name))
     };
-    text.push_str(&format!(" ({})", key_parts(table, &index.parts, style)));
+    text.push_str(&format!(
+        " ({})",
+        key_parts(table, &index.shown(table).parts, style)
+    ));
     if index.using_btree {
         text.push_str(" USING BTREE");
     }
@@ -304,6 +311,9 @@ fn index(table: &Table, index: &Index, style: &Style) -> String {
     }
     if index.invisible {
         text.push_str(" /*!80000 INVISIBLE */");
+    }
+    if index.full_text.as_ref().is_some_and(|words| words.ngram) {
+        text.push_str(" /*!50100 WITH PARSER `ngram` */ ");
     }
     text
 }

@@ -174,6 +174,10 @@ pub struct IndexDefinition {
     /// `USING BTREE | HASH`
     pub using: Option<IndexType>,
     pub invisible: bool,
+    /// `WITH PARSER name` of a FULLTEXT index.
+    pub parser: Option<String>,
+    /// The columns of a FULLTEXT index whose part is, since it was bound, the words of these.
+    pub words_of: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,6 +192,7 @@ pub enum IndexKind {
     Primary,
     Unique,
     Plain,
+    FullText,
 }
 
 #[derive(Debug, Clone)]

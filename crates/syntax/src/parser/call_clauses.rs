@@ -3,7 +3,7 @@
 use types::Result;
 
 use super::calls::call;
-use super::{Parser, calls, cast, interval};
+use super::{Parser, calls, cast, interval, names};
 use crate::ast::{CastType, Expr, NumberText};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -55,6 +55,39 @@ pub fn json_value(parser: &mut Parser<'_>) -> Result<Expr> {
         }
     }
     calls::close(parser, call("json_value", args))
+}
+
+/// `MATCH (column, ...) AGAINST (query [mode])`, the parentheses of the columns being optional. The arguments are
+/// the query and the columns; the name says the mode.
+pub fn match_against(parser: &mut Parser<'_>) -> Result<Expr> {
+    parser.expect(Kw::MATCH)?;
+    let in_parentheses = parser.eat_kind(Kind::LeftParen);
+    let columns = parser.comma_separated(names::column)?;
+    if in_parentheses {
+        parser.expect_kind(Kind::RightParen)?;
+    }
+    parser.expect(Kw::AGAINST)?;
+    parser.expect_kind(Kind::LeftParen)?;
+    let query = parser.apart(|parser| parser.arithmetic(0))?;
+    let name = if parser.eat_all(&[Kw::IN, Kw::BOOLEAN, Kw::MODE]) {
+        "match in boolean mode"
+    } else {
+        if parser.eat(Kw::IN) && !parser.eat_all(&[Kw::NATURAL, Kw::LANGUAGE, Kw::MODE]) {
+            return parser.fail();
+        }
+        match parser.eat_all(&[Kw::WITH, Kw::QUERY, Kw::EXPANSION]) {
+            true => "match with query expansion",
+            false => "match against",
+        }
+    };
+    parser.expect_kind(Kind::RightParen)?;
+    parser.grow()?;
+    let mut args = vec![query];
+    args.extend(columns);
+    Ok(Expr::Function {
+        name: name.into(),
+        args,
+    })
 }
 
 /// `NULL ON`, `ERROR ON`, `DEFAULT literal ON`

@@ -150,7 +150,7 @@ fn create(parser: &mut Parser<'_>) -> Result<Statement> {
     if parser.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) {
         return create_table::create_table(parser, true);
     }
-    if parser.is_any(&[Kw::UNIQUE, Kw::INDEX]) {
+    if parser.is_any(&[Kw::UNIQUE, Kw::FULLTEXT, Kw::INDEX]) {
         return create_table::create_index(parser);
     }
     if parser.eat(Kw::USER) {

@@ -36,7 +36,6 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
         "compute it in the application",
     ),
     (Kw::EVENT, "EVENT", "use the operating system's scheduler"),
-    (Kw::FULLTEXT, "FULLTEXT INDEX", "use LIKE"),
     (Kw::SPATIAL, "SPATIAL", "index coordinates as numbers"),
     (Kw::SERVER, "SERVER", "copy the rows: stemdb import"),
     (Kw::TABLESPACE, "TABLESPACE", "storage is managed by the server"),

@@ -67,6 +67,18 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             printer.expr(document);
             printer.put(")");
         }
+        ("match against" | "match in boolean mode" | "match with query expansion", [query, columns @ ..]) => {
+            printer.put("(match ");
+            printer.separated(columns, ",", |printer, column| printer.expr(column));
+            printer.put(" against (");
+            printer.expr(query);
+            match name.as_str() {
+                "match in boolean mode" => printer.put(" in boolean mode"),
+                "match with query expansion" => printer.put(" with query expansion"),
+                _ => {}
+            }
+            printer.put("))");
+        }
         ("week", [date]) => week(printer, "week", date, printer.style.week_format),
         ("yearweek", [date]) => week(printer, "yearweek", date, 0),
         ("weekofyear", [date]) => week(printer, "week", date, 3),

@@ -221,6 +221,15 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("c like 'a' is true", "((`c` like 'a') is true)"),
     ("1 member of(j)", "1 member of (`j`)"),
     ("not 1 member of(j)", "(not(1 member of (`j`)))"),
+    ("match (a, t.b) against ('x')", "(match `a`,`t`.`b` against ('x'))"),
+    (
+        "match a against ('+x' in boolean mode) > 0",
+        "((match `a` against ('+x' in boolean mode)) > 0)",
+    ),
+    (
+        "match (a) against ('x' in natural language mode with query expansion)",
+        "(match `a` against ('x' with query expansion))",
+    ),
     ("c is null", "(`c` is null)"),
     ("''", "''"),
     ("'é'", "'é'"),

@@ -274,12 +274,12 @@ fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value
             } else {
                 text(&column.name)
             },
-            keys::sort_order(table, part).map_or(Value::Null, text),
+            keys::sort_order(table, index, part).map_or(Value::Null, text),
             cardinality(position + 1),
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
             Value::Null,
             text(if column.nullable { "YES" } else { "" }),
-            text(keys::index_type(table)),
+            text(keys::index_type(table, index)),
             text(""),
             text(&index.comment),
             text(if index.invisible { "NO" } else { "YES" }),
