@@ -299,7 +299,8 @@ impl Privileges {
             || self.on_table(database, table).is_some()
     }
 
-    /// Whether the account may end the connections of others, and connect where there are too many.
+    /// Whether the account may end the connections of others, connect where there are too many, and write
+    /// while the server is read only.
     pub fn administers_connections(&self) -> bool {
         self.global.has(Privilege::Super) || self.has_dynamic("CONNECTION_ADMIN")
     }

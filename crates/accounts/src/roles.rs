@@ -18,6 +18,17 @@ impl Accounts {
         privileges
     }
 
+    /// The roles that an account may grant while some roles are active: those that it, or an active role, has been granted
+    /// WITH ADMIN OPTION.
+    pub fn administered_with(&self, account: &Account, active: &[AccountName]) -> Vec<AccountName> {
+        let own = account.roles.iter();
+        let within = self.roles_within(active.iter()).into_iter();
+        let all = own.chain(within.flat_map(|role| &role.roles));
+        let administered = all.filter(|granted| granted.with_admin);
+        let sorted: BTreeSet<AccountName> = administered.map(|granted| granted.name.clone()).collect();
+        sorted.into_iter().collect()
+    }
+
     /// The roles, and the roles that have been granted to them, directly or not.
     fn roles_within<'a>(&'a self, roles: impl Iterator<Item = &'a AccountName>) -> Vec<&'a Account> {
         let mut pending: Vec<&AccountName> = roles.collect();

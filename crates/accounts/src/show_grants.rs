@@ -8,7 +8,7 @@ use crate::privileges::{Privileges, TablePrivileges};
 impl Account {
     /// The statements that grant the account's roles and `privileges`: those of the account, perhaps with
     /// those of some roles.
-    pub fn grants(&self, privileges: &Privileges) -> Vec<String> {
+    pub fn grants(&self, privileges: &Privileges, administered: &[AccountName]) -> Vec<String> {
         let to = format!("TO {}", name_in_backticks(&self.user, &self.host));
         let mut lines = vec![line(
             &listed(privileges.global, PrivilegeSet::NONE),
@@ -50,12 +50,11 @@ impl Account {
             let on = format!("{}.{}", in_backticks(database), in_backticks(table));
             lines.push(line(&listed_with_columns(granted), &on, &to, granted.table));
         }
-        for with_admin in [false, true] {
-            let roles = self.roles.iter().filter(|role| role.with_admin == with_admin);
-            let names: Vec<AccountName> = roles.map(|role| role.name.clone()).collect();
-            if !names.is_empty() {
-                let option = if with_admin { " WITH ADMIN OPTION" } else { "" };
-                lines.push(format!("GRANT {} {to}{option}", names_in_backticks(&names)));
+        let plain = self.roles.iter().filter(|role| !role.with_admin);
+        let plain: Vec<AccountName> = plain.map(|role| role.name.clone()).collect();
+        for (roles, option) in [(plain.as_slice(), ""), (administered, " WITH ADMIN OPTION")] {
+            if !roles.is_empty() {
+                lines.push(format!("GRANT {} {to}{option}", names_in_backticks(roles)));
             }
         }
         lines

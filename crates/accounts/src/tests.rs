@@ -48,7 +48,7 @@ fn all(level: GrantLevel) -> PrivilegeGrant {
 }
 
 fn grants(account: &Account) -> Vec<String> {
-    account.grants(&account.privileges)
+    account.grants(&account.privileges, &[])
 }
 
 static UNRESTRICTED: BTreeMap<String, PrivilegeSet> = BTreeMap::new();

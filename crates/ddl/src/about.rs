@@ -73,7 +73,10 @@ impl About {
 }
 
 fn kind_of(changes: &[AlterChange]) -> &'static str {
-    let [change] = changes else {
+    let mut parts = changes
+        .iter()
+        .filter(|change| !matches!(change, AlterChange::Copy));
+    let (Some(change), None) = (parts.next(), parts.next()) else {
         return "alter table multi-schema change";
     };
     match change {
@@ -85,7 +88,8 @@ fn kind_of(changes: &[AlterChange]) -> &'static str {
         | AlterChange::Options(_)
         | AlterChange::Rebuild
         | AlterChange::OrderBy
-        | AlterChange::Validate => "alter table",
+        | AlterChange::Validate
+        | AlterChange::Copy => "alter table",
         AlterChange::AddIndex { .. } => "add index",
         AlterChange::DropIndex { .. } | AlterChange::DropConstraint { .. } => "drop index",
         AlterChange::AddForeignKey(_) => "add foreign key",

@@ -39,6 +39,7 @@ pub(crate) fn apply(
         }
     }
     add_checks(changes, altered)?;
+    altered.adds_checks = !altered.new_checks.is_empty();
     planner::expressions(&altered.table)?;
     check_column_checks(changes, &altered.table)?;
     recheck_changed(base, altered)?;

@@ -23,6 +23,7 @@ use crate::partition::columns::check_columns_stay;
 use crate::rewrite::{Rewrite, rewrites};
 use crate::{partition, primary_key};
 
+const NAME_CHARS_MAX: usize = 64;
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
 const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
@@ -97,9 +98,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
     if changes
         .iter()
-        .any(|change| matches!(change, AlterChange::Validate))
+        .any(|change| matches!(change, AlterChange::Validate | AlterChange::Copy))
     {
-        rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
+        rewrites(&mut altered.rewrite, Rewrite::ON_DEMAND);
     }
     partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
@@ -147,6 +148,11 @@ fn renames_column(change: &AlterChange) -> bool {
         AlterChange::ModifyColumn { name, column, .. } => !column.name.eq_ignore_ascii_case(name),
         _ => false,
     }
+}
+
+/// Whether it is another RENAME COLUMN of the same column, which MySQL no longer finds then.
+fn renames_as_well(change: &AlterChange, column: &str) -> bool {
+    matches!(change, AlterChange::RenameColumn { from, .. } if from.eq_ignore_ascii_case(column))
 }
 
 /// MySQL's notes about actions that do nothing.
@@ -375,10 +381,19 @@ impl<'a> Draft<'a> {
     }
 
     fn change_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
-        for change in changes {
+        for (number, change) in changes.iter().enumerate() {
             match change {
                 AlterChange::ModifyColumn { name, column, .. } => self.modify_column(name, column)?,
                 AlterChange::RenameColumn { from, to } => {
+                    if changes[..number].iter().any(|other| renames_as_well(other, from)) {
+                        return Err(self.unknown_column(from));
+                    }
+                    if to.chars().count() > NAME_CHARS_MAX {
+                        return Err(Error::new(
+                            errno::ER_WRONG_COLUMN_NAME,
+                            format!("Incorrect column name '{to}'"),
+                        ));
+                    }
                     let at = self.require_before(from)?;
                     self.columns[at].column.name.clone_from(to);
                 }
@@ -554,8 +569,11 @@ impl<'a> Draft<'a> {
     fn change_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
         let position = |indexes: &[DraftIndex], base: &Table, name: &str| {
             let named = base.public_indexes().find(|i| i.name.eq_ignore_ascii_case(name));
+            // One that is built anew has another id.
+            let is_anew =
+                |i: &DraftIndex| i.index.id > base.max_index_id && i.index.name.eq_ignore_ascii_case(name);
             match named {
-                Some(named) => indexes.iter().position(|i| i.index.id == named.id),
+                Some(named) => indexes.iter().position(|i| i.index.id == named.id || is_anew(i)),
                 // An integer primary key has no index.
                 None => indexes.iter().position(|i| {
                     i.index.id == 0 && i.index.primary && i.index.name.eq_ignore_ascii_case(name)
@@ -568,6 +586,12 @@ impl<'a> Draft<'a> {
                     let at = position(&self.indexes, self.base, name).ok_or_else(|| cannot_drop(name))?;
                     self.indexes.remove(at);
                 }
+                AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case("PRIMARY") => {
+                    return Err(Error::new(
+                        errno::ER_WRONG_NAME_FOR_INDEX,
+                        format!("Incorrect index name '{from}'"),
+                    ));
+                }
                 AlterChange::RenameIndex { from, to } => {
                     let at = position(&self.indexes, self.base, from)
                         .filter(|&at| !self.indexes[at].index.primary)
@@ -579,6 +603,8 @@ impl<'a> Draft<'a> {
                     if *invisible && at.is_some_and(|at| self.indexes[at].index.primary) {
                         return Err(Error::new(3522, "A primary key index cannot be invisible"));
                     }
+                    let renamed = |change: &AlterChange| matches!(change, AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case(index));
+                    let at = at.filter(|_| !changes.iter().any(renamed));
                     let at = at.ok_or_else(|| no_key(index, self.base))?;
                     self.indexes[at].index.invisible = *invisible;
                 }
@@ -626,6 +652,7 @@ impl<'a> Draft<'a> {
                 generated,
                 primary,
                 using_btree,
+                full_text,
             } = change
             else {
                 continue;
@@ -653,6 +680,7 @@ impl<'a> Draft<'a> {
                     state: SchemaState::Public,
                     generated: *generated,
                     using_btree: *using_btree,
+                    full_text: full_text.clone(),
                 },
                 parts,
             });
@@ -777,6 +805,7 @@ impl<'a> Draft<'a> {
             new_indexes,
             dropped_indexes,
             new_checks: Vec::new(),
+            adds_checks: false,
             only_if_empty: self.only_if_empty,
             rewrite: self.rewrite,
             conversion: None,

@@ -19,6 +19,8 @@ pub(crate) struct Altered {
     pub dropped_indexes: Vec<i64>,
     /// The names of CHECK constraints that all rows must satisfy.
     pub new_checks: Vec<String>,
+    /// The statement adds or enforces one.
+    pub adds_checks: bool,
     /// The error if the table has a row.
     pub only_if_empty: Option<Error>,
     /// Set if the rows must be rewritten. Then there are no separate new indexes.
@@ -45,10 +47,18 @@ pub(crate) struct Altered {
 }
 
 impl Altered {
+    /// Whether existing rows must satisfy new foreign keys.
+    pub(crate) fn checks_new_keys(&self) -> bool {
+        !self.new_keys.is_empty() && !self.keys_unchecked
+    }
+
     /// Takes over the work on the rows that the statement reports.
     pub(crate) fn report(&mut self, made: Backfilled) {
         self.warnings.extend(made.warnings);
-        if self.rewrite.is_some_and(|rewrite| rewrite.copies) {
+        // MySQL copies the table for new constraints, and reports the number of rows.
+        let copies = self.rewrite.is_some_and(|rewrite| rewrite.copies);
+        let copies = copies || self.adds_checks || self.checks_new_keys();
+        if copies {
             self.rows = made.rows;
         }
     }

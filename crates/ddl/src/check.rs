@@ -94,7 +94,7 @@ pub fn check_references(store: &Store, schema: &Schema, table: &Table, interrupt
     }
     let snapshot = store.snapshot_now()?;
     for key in &table.foreign_keys {
-        if let Some(row) = find_orphan(&snapshot, schema, table, key, interrupt)? {
+        if let Some(row) = find_orphan(&snapshot, schema, table, key, &mut 0, interrupt)? {
             return Err(Error::new(
                 errno::ER_ADMIN_CHECK_TABLE,
                 format!(

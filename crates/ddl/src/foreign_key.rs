@@ -131,6 +131,27 @@ fn check_waiting(schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()>
     Ok(())
 }
 
+/// Checks the keys of children that refer to the new name of an altered table already.
+///
+/// # Errors
+/// 3734, 3780, 1822.
+pub(crate) fn check_renamed(
+    schema: &Schema,
+    altered: &Table,
+    to: &TableName,
+    ctx: &DdlContext,
+) -> Result<()> {
+    let mut parent = altered.clone();
+    parent.database.clone_from(&to.database);
+    parent.rename(&to.name);
+    for reference in children_of(schema, to) {
+        if let Some(key) = reference.key().filter(|_| reference.child.id != altered.id) {
+            check_parent(&reference.child, key, &parent, ctx.foreign_key_checks)?;
+        }
+    }
+    Ok(())
+}
+
 fn check_key(schema: &Schema, table: &Table, key: &ForeignKey, ctx: &DdlContext) -> Result<()> {
     let checks = ctx.foreign_key_checks;
     if key.parent == name_of(table) {

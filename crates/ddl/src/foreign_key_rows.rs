@@ -18,19 +18,21 @@ pub(crate) fn check_rows(
     child: &Table,
     key: &ForeignKey,
     interrupt: &kv::Interrupt,
-) -> Result<()> {
-    match find_orphan(snapshot, schema, child, key, interrupt)? {
-        None => Ok(()),
+) -> Result<u64> {
+    let mut rows = 0;
+    match find_orphan(snapshot, schema, child, key, &mut rows, interrupt)? {
+        None => Ok(rows),
         Some(_) => Err(no_referenced_row(child, key)),
     }
 }
 
-/// The key of a row without a parent.
+/// The key of a row without a parent. `rows`: counts the rows that it reads.
 pub(crate) fn find_orphan(
     snapshot: &Snapshot,
     schema: &Schema,
     child: &Table,
     key: &ForeignKey,
+    rows: &mut u64,
     interrupt: &kv::Interrupt,
 ) -> Result<Option<Vec<u8>>> {
     let own = (&key.parent.database, &key.parent.name) == (&child.database, &child.name);
@@ -52,6 +54,7 @@ pub(crate) fn find_orphan(
         };
         range.start.clone_from(last);
         range.start.push(0);
+        *rows += page.len() as u64;
         let mut referring = Vec::with_capacity(page.len());
         for (row, value) in page {
             let values = layout.decode_row_values(&row, &value, TimeZone::UTC)?;

@@ -145,7 +145,7 @@ impl LocalJobs {
     ) -> Result<Backfilled> {
         let exclusive = locks.exclusive(&statement.limit())?;
         let cluster = &self.publisher.cluster;
-        rows::inspect(cluster, base, altered, statement)?;
+        let checked = rows::inspect(cluster, base, altered, statement)?;
         let job = if altered.new_indexes.is_empty() && altered.rewrite.is_none() {
             None
         } else {
@@ -164,7 +164,7 @@ impl LocalJobs {
         if let (Err(_), Some(job)) = (&done, job) {
             self.undo_or_leave(job, locks, statement);
         }
-        done
+        done.map(|made| made.with_checked(checked))
     }
 
     /// New indexes or rows are made while other statements use the table.
@@ -206,7 +206,7 @@ impl LocalJobs {
         let made = job.change.as_ref();
         let sorts = made.filter(|made| made.sorts(cluster.store()));
         let validates = made.filter(|made| made.validates());
-        let done = match sorts {
+        let mut done = match sorts {
             Some(made) if !sorted::is_built(&table, made) => {
                 let done = self.build_sorted(job, made, locks, limit, watch)?;
                 if validates.is_none() {
@@ -223,7 +223,8 @@ impl LocalJobs {
                 let _exclusive = self.exclusive(job, locks, limit)?;
                 self.publish_in_state(made, SchemaState::Public, limit)?;
             }
-            rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
+            let checked = rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
+            done = done.with_checked(checked);
         }
         self.finish(job, locks, limit)?;
         Ok(done)

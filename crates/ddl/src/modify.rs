@@ -28,7 +28,8 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMo
     }
 }
 
-/// The same for generated columns. `regenerates`: the column has a new expression.
+/// The same for generated columns. `regenerates`: the column has a new expression. MySQL copies the table for a
+/// virtual column, too, whose values must fit then.
 ///
 /// # Errors
 /// 3106 for a change between a virtual column and one that is stored.
@@ -39,7 +40,7 @@ pub(crate) fn regenerated(old: &Column, new: &Column, regenerates: bool) -> Resu
             "'Changing the STORED status' is not supported for generated columns.",
         ));
     }
-    let recomputes = regenerates && !new.is_virtual();
+    let recomputes = regenerates || (new.is_virtual() && old.ty != new.ty);
     Ok(recomputes.then_some(Rewrite::COMPUTED))
 }
 

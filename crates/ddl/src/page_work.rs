@@ -31,6 +31,16 @@ pub(crate) struct Backfilled {
     pub warnings: Vec<Warning>,
 }
 
+impl Backfilled {
+    /// The rows that were read for constraints, if there were any: built entries are not reported.
+    pub(crate) fn with_checked(self, rows: u64) -> Self {
+        match rows {
+            0 => self,
+            rows => Self { rows, ..self },
+        }
+    }
+}
+
 /// Why a page was not committed.
 pub(crate) enum PageError {
     /// A row is locked: the page can be tried again.

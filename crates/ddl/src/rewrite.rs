@@ -44,6 +44,8 @@ impl Rewrite {
         reason: Some("Adding an auto-increment column requires a lock"),
         closed: true,
     };
+    /// ALGORITHM=COPY, or WITH VALIDATION.
+    pub(crate) const ON_DEMAND: Self = Self::COMPUTED;
     /// A rewrite that MySQL does INPLACE.
     pub(crate) const IN_PLACE: Self = Self {
         copies: false,

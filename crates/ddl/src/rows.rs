@@ -16,8 +16,8 @@ use crate::context::DdlContext;
 use crate::foreign_key_rows::check_rows as check_foreign_key;
 use crate::job::TableChange;
 
-/// Makes the checks that an ALTER TABLE requires.
-pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<()> {
+/// Makes the checks that an ALTER TABLE requires. Returns how many rows it has checked for constraints.
+pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &DdlContext) -> Result<u64> {
     let snapshot = cluster.store().snapshot_now()?;
     if let Some(error) = &altered.only_if_empty
         && has_rows(&snapshot, base)?
@@ -25,12 +25,11 @@ pub(crate) fn inspect(cluster: &Cluster, base: &Table, altered: &Altered, ctx: &
         return Err(error.clone());
     }
     if altered.rewrite.is_some() {
-        return Ok(());
+        return Ok(0);
     }
-    if !altered.new_checks.is_empty() {
-        check_constraints(&snapshot, &altered.table, &altered.new_checks, &ctx.interrupt)?;
-    }
-    check_keys(&snapshot, cluster, &altered.table, altered, ctx)
+    let rows = check_constraints(&snapshot, &altered.table, &altered.new_checks, &ctx.interrupt)?;
+    let of_keys = check_keys(&snapshot, cluster, &altered.table, altered, ctx)?;
+    Ok(rows.max(of_keys))
 }
 
 /// The checks if all rows are rewritten.
@@ -41,41 +40,52 @@ pub(crate) fn inspect_rewritten(
     ctx: &DdlContext,
 ) -> Result<()> {
     let snapshot = cluster.store().snapshot_now()?;
-    check_keys(&snapshot, cluster, target, altered, ctx)
+    check_keys(&snapshot, cluster, target, altered, ctx).map(drop)
 }
 
-/// Checks that all rows satisfy the constraints of a job, which writers already obey.
+/// Checks that all rows satisfy the constraints of a job, which writers already obey. Returns as [`inspect`].
 pub(crate) fn validate(
     cluster: &Cluster,
     table: &Table,
     made: &TableChange,
     interrupt: &Interrupt,
-) -> Result<()> {
+) -> Result<u64> {
     let snapshot = cluster.store().snapshot_now()?;
-    if !made.new_checks.is_empty() {
-        check_constraints(&snapshot, table, &made.new_checks, interrupt)?;
-    }
+    let mut rows = check_constraints(&snapshot, table, &made.new_checks, interrupt)?;
     let is_new = |key: &&ForeignKey| !made.keys_unchecked && made.new_keys.contains(&key.name);
     for key in table.foreign_keys.iter().filter(is_new) {
-        check_foreign_key(&snapshot, &cluster.schema(), table, key, interrupt)?;
+        rows = rows.max(check_foreign_key(
+            &snapshot,
+            &cluster.schema(),
+            table,
+            key,
+            interrupt,
+        )?);
     }
-    Ok(())
+    Ok(rows)
 }
 
-/// Checks the new foreign keys.
+/// Checks the new foreign keys. Returns how many rows it has read.
 fn check_keys(
     snapshot: &Snapshot,
     cluster: &Cluster,
     table: &Table,
     altered: &Altered,
     ctx: &DdlContext,
-) -> Result<()> {
+) -> Result<u64> {
+    let mut rows = 0;
     if ctx.foreign_key_checks {
         for key in &altered.new_keys {
-            check_foreign_key(snapshot, &cluster.schema(), table, key, &ctx.interrupt)?;
+            rows = rows.max(check_foreign_key(
+                snapshot,
+                &cluster.schema(),
+                table,
+                key,
+                &ctx.interrupt,
+            )?);
         }
     }
-    Ok(())
+    Ok(rows)
 }
 
 /// The next AUTO_INCREMENT value, if an ALTER TABLE changes it. `rewritten`: the definition of the rewritten
@@ -107,15 +117,19 @@ pub(crate) fn next_id(
     ))
 }
 
-/// Checks that all rows satisfy some CHECK constraints. Rows are read with this definition.
+/// Checks that all rows satisfy some CHECK constraints. Rows are read with this definition. Returns how many
+/// it has read.
 fn check_constraints(
     snapshot: &Snapshot,
     table: &Table,
     names: &[String],
     interrupt: &Interrupt,
-) -> Result<()> {
+) -> Result<u64> {
+    if names.is_empty() {
+        return Ok(0);
+    }
     let Some(expressions) = planner::expressions(table)? else {
-        return Ok(());
+        return Ok(0);
     };
     let is_new = |check: &&BoundCheck| names.contains(&check.name);
     let checks: Vec<&BoundCheck> = expressions.checks.iter().filter(is_new).collect();
@@ -131,10 +145,13 @@ fn check_constraints(
         }
         Ok(())
     };
+    let mut rows = 0;
     scan_rows(snapshot, table, |key, value| {
         interrupt.check()?;
+        rows += 1;
         check_row(&layout.decode_row_values(key, value, TimeZone::UTC)?)
-    })
+    })?;
+    Ok(rows)
 }
 
 fn has_rows(snapshot: &Snapshot, table: &Table) -> Result<bool> {

@@ -3,16 +3,15 @@
 //! | what the statement does | ALGORITHM | LOCK |
 //! |---|---|---|
 //! | changes only the definition | INSTANT, INPLACE | any: the table is closed for a moment |
-//! | builds indexes of existing columns | INPLACE | NONE; EXCLUSIVE on demand |
+//! | builds indexes of existing columns, or checks rows | INPLACE; COPY for new constraints | NONE; EXCLUSIVE on demand |
 //! | rewrites all rows | COPY or INPLACE, as in MySQL | NONE; EXCLUSIVE on demand |
 //! | reads all rows, gives them ids, or builds indexes of new columns | INPLACE | EXCLUSIVE |
 //!
-//! MySQL can do every change with ALGORITHM=COPY. If no rows are rewritten, StemDB carries it out INPLACE,
-//! with a warning.
+//! MySQL can do every change with ALGORITHM=COPY, and copies the rows then; so does StemDB.
 
 use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay, PartitionChange};
 use schema::model::Table;
-use types::{Error, Result, Warning, errno};
+use types::{Error, Result, errno};
 
 use crate::altered::Altered;
 use crate::between::{is_online, sees_rows};
@@ -42,42 +41,47 @@ pub(crate) fn check(
                 "LOCK=NONE is not supported. Reason: COPY algorithm requires a lock. Try LOCK=SHARED.",
             ));
         }
-        match &mut altered.rewrite {
-            Some(rewrite) => {
-                rewrite.copies = true;
-                if let Some(conversion) = &mut altered.conversion {
-                    conversion.validates = true;
-                }
-            }
-            None => {
-                let Error { code, message, .. } = not_supported("ALGORITHM=COPY", "ALGORITHM=INPLACE");
-                altered.warnings.push(Warning::warning(code, message));
-            }
+        if let Some(rewrite) = &mut altered.rewrite {
+            rewrite.copies = true;
+        }
+        if let Some(conversion) = &mut altered.conversion {
+            conversion.validates = true;
         }
     }
     if let Some(rewrite) = altered.rewrite {
         check_rewrite(algorithm, lock, rewrite)?;
     }
+    if altered.checks_new_keys() {
+        check_new_keys(algorithm)?;
+    }
+    if altered.adds_checks && altered.rewrite.is_none() {
+        match algorithm {
+            AlterAlgorithm::Instant => return Err(not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY")),
+            AlterAlgorithm::Inplace => return Err(not_supported("ALGORITHM=INPLACE", "ALGORITHM=COPY")),
+            AlterAlgorithm::Copy | AlterAlgorithm::Default => {}
+        }
+    }
+    let renames_index = |change: &AlterChange| matches!(change, AlterChange::RenameIndex { .. });
+    let renames_index = changes.iter().any(renames_index);
+    let lock = check_words(changes, algorithm, lock)?;
     let builds = !altered.new_indexes.is_empty();
     let looks = sees_rows(altered);
-    if algorithm == AlterAlgorithm::Instant && (builds || looks) {
+    if algorithm == AlterAlgorithm::Instant && (builds || looks || renames_index) {
         return Err(not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
     }
     let online = is_online(base, altered);
     let is_rename = !changes.is_empty()
         && changes
             .iter()
-            .all(|change| matches!(change, AlterChange::RenameTable { .. }));
+            .all(|change| matches!(change, AlterChange::RenameTable { .. } | AlterChange::Copy));
     let exclusive = is_rename || (looks && !online) || (builds && !online);
     match lock {
         // MySQL allows LOCK=SHARED for a change that copies rows. Other statements can do at least as much
         // here.
-        AlterLock::Shared if altered.rewrite.is_some() => Ok(online),
+        AlterLock::Shared if altered.rewrite.is_some() || online => Ok(online),
         AlterLock::None | AlterLock::Shared if exclusive => {
             Err(not_supported("LOCK=NONE/SHARED", "LOCK=EXCLUSIVE"))
         }
-        // The table lock cannot exclude only writers.
-        AlterLock::Shared if online => Err(not_supported("LOCK=SHARED", "LOCK=NONE/EXCLUSIVE")),
         AlterLock::Exclusive => Ok(false),
         _ => Ok(online),
     }
@@ -120,6 +124,48 @@ fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -
         ),
         None => not_supported(what, instead),
     })
+}
+
+/// MySQL copies the table for new foreign keys, unless they are not checked.
+fn check_new_keys(algorithm: AlterAlgorithm) -> Result<()> {
+    let (what, instead) = match algorithm {
+        AlterAlgorithm::Instant => ("INSTANT", "COPY/INPLACE"),
+        AlterAlgorithm::Inplace => ("INPLACE", "COPY"),
+        AlterAlgorithm::Copy | AlterAlgorithm::Default => return Ok(()),
+    };
+    Err(Error::new(
+        errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+        format!(
+            "ALGORITHM={what} is not supported. Reason: Adding foreign keys needs foreign_key_checks=OFF. Try \
+             ALGORITHM={instead}."
+        ),
+    ))
+}
+
+/// MySQL makes a FULLTEXT index while others only read. The lock that is needed here: one of none.
+fn check_words(changes: &[AlterChange], algorithm: AlterAlgorithm, lock: AlterLock) -> Result<AlterLock> {
+    let is_made = |change: &AlterChange| {
+        matches!(
+            change,
+            AlterChange::AddIndex {
+                full_text: Some(_),
+                ..
+            }
+        )
+    };
+    if !changes.iter().any(is_made) {
+        return Ok(lock);
+    }
+    let (what, instead) = match (algorithm, lock) {
+        (AlterAlgorithm::Instant, _) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
+        (_, AlterLock::None) => ("LOCK=NONE", "LOCK=SHARED"),
+        (_, AlterLock::Shared) => return Ok(AlterLock::Default),
+        _ => return Ok(lock),
+    };
+    Err(Error::new(
+        errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+        format!("{what} is not supported. Reason: Fulltext index creation requires a lock. Try {instead}."),
+    ))
 }
 
 fn not_supported(what: &str, instead: &str) -> Error {

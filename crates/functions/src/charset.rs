@@ -9,9 +9,10 @@ pub fn encode(text: &str, charset: Charset) -> Cow<'_, [u8]> {
     charset.encode(text)
 }
 
-/// The text of bytes in a character set; `None` if they are not valid in it.
+/// The text of binary data in a character set; `None` if it is not valid in it.
 pub fn decode(bytes: &[u8], charset: Charset) -> Option<String> {
-    charset.decode(bytes).map(Cow::into_owned)
+    let bytes = charset.whole_characters(bytes);
+    charset.decode(&bytes).map(Cow::into_owned)
 }
 
 /// Text for a message. Bytes that are not text are shown by [`types::shown_bytes`].
@@ -47,6 +48,14 @@ mod tests {
         assert_eq!(encode("aŁ", Charset::Latin1).as_ref(), b"a?");
         assert_eq!(encoded_len("é", Charset::Latin1), 1);
         assert_eq!(restrict("é€Ł", Charset::Ascii), "???");
+    }
+
+    #[test]
+    fn binary_data_has_zeros_before_bytes_that_are_too_few() {
+        assert_eq!(decode(&[0xaa], Charset::Ucs2).unwrap(), "\u{aa}");
+        assert_eq!(decode(&[1, 0, 0x82], Charset::Utf32).unwrap(), "\u{10082}");
+        assert_eq!(decode(&[0x11, 0, 0], Charset::Utf32), None);
+        assert_eq!(decode(&[], Charset::Utf16).unwrap(), "");
     }
 
     #[test]

@@ -62,7 +62,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     ),
     of_session(
         "current_role",
-        |_| Ok(text(288)),
+        |_| Ok(long_text()),
         |c, _| Ok(Value::from(c.ctx.identity.current_role.as_str())),
     ),
     of_session(
@@ -194,6 +194,14 @@ fn text(length: u32) -> SqlType {
     SqlType::varchar(length, Collation::Utf8mb3GeneralCi)
 }
 
+/// Of any length.
+fn long_text() -> SqlType {
+    SqlType {
+        kind: TypeKind::LongText,
+        ..text(u32::MAX)
+    }
+}
+
 fn unsigned() -> SqlType {
     SqlType {
         length: 21,
@@ -233,9 +241,25 @@ fn last_insert_id(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn resolve_variable(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = binding.keyword(0)?.to_lowercase();
     Ok(match variable_type(binding, &name) {
-        ty if ty.kind != TypeKind::Null => ty,
-        _ => SqlType::varchar(16_383, binding.env.collation),
+        ty if ty.kind == TypeKind::Null => SqlType::varchar(16_383, binding.env.collation),
+        ty if ty.is_string() => text_of_variable(ty.collation),
+        ty if ty.is_integer() => SqlType { length: 21, ..ty },
+        ty if ty.is_float() => SqlType::COMPUTED_DOUBLE,
+        ty => ty,
     })
+}
+
+/// The type of a variable with a text, of any length: the value may be another one when the statement runs.
+fn text_of_variable(collation: Collation) -> SqlType {
+    const MAX_BYTES: u32 = 16_777_215;
+    let bytes = MAX_BYTES * collation.charset().max_bytes_per_char();
+    SqlType {
+        kind: match bytes > MAX_BYTES {
+            true => TypeKind::LongText,
+            false => TypeKind::MediumText,
+        },
+        ..SqlType::varchar(bytes, collation)
+    }
 }
 
 fn variable_type(binding: &Binding<'_>, name: &str) -> SqlType {
@@ -271,6 +295,15 @@ fn resolve_assignment(binding: &mut Binding<'_>) -> Result<SqlType> {
     notes.borrow_mut().insert(name, widest);
     Ok(match ty.kind {
         TypeKind::Null => SqlType::varchar(0, binding.env.collation),
+        TypeKind::Char => SqlType {
+            kind: TypeKind::VarChar,
+            ..ty
+        },
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int => SqlType {
+            kind: TypeKind::BigInt,
+            zerofill: false,
+            ..ty
+        },
         _ => ty,
     })
 }
@@ -360,8 +393,16 @@ fn benchmark<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     };
     let count = match evaluate(count, row, call.ctx)?.datum() {
         Datum::Null => return Ok(Cell::NULL),
+        Datum::UInt(count) => i64::try_from(count).unwrap_or(i64::MAX),
         count => count.int(),
     };
+    if count < 0 {
+        call.ctx.conversion_lost(
+            errno::ER_WRONG_VALUE_FOR_TYPE,
+            format!("Incorrect count value: '{count}' for function benchmark"),
+        )?;
+        return Ok(Cell::NULL);
+    }
     for i in 0..count {
         if i % 1024 == 0 {
             call.ctx.check_interrupted()?;

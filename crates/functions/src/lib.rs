@@ -27,6 +27,7 @@ pub mod datum;
 mod digest;
 pub mod eval;
 pub mod expr;
+pub mod full_text;
 mod info;
 pub mod input;
 mod json;
@@ -74,7 +75,7 @@ pub use server_files::{FileContents, ServerFiles};
 pub use string::block_cipher::{BLOCK_ENCRYPTION_MODES, BlockEncryption};
 pub use string::char_padding::{pad as pad_char, padded_char};
 pub use string::ill_formed::ill_formed_text;
-pub use temporal::{spells_point_in_time, spells_time_of_day};
+pub use temporal::{is_date_constant, spells_point_in_time, spells_time_of_day};
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
 pub use warnings::{TakenBack, Warnings};
@@ -92,6 +93,7 @@ fn families() -> &'static [&'static registry::Family] {
         &pattern::operators::FAMILY,
         &pattern::regexp::FAMILY,
         &json::multi_valued::FAMILY,
+        &full_text::FAMILY,
         &json::read::FAMILY,
         &json::write::FAMILY,
         &date::difference::FAMILY,
@@ -114,6 +116,7 @@ fn families() -> &'static [&'static registry::Family] {
         &string::char_padding::FAMILY,
         &string::collation::FAMILY,
         &string::encode::FAMILY,
+        &string::weight_string::FAMILY,
         &string::compress::FAMILY,
         &string::hash::FAMILY,
         &string::ill_formed::FAMILY,

@@ -142,6 +142,13 @@ impl Call<'_> {
         call(self.def.name, self.args, Some(self.ctx))
     }
 
+    /// An argument as messages print it.
+    pub(crate) fn argument_text(&self, index: usize) -> String {
+        self.args
+            .get(index)
+            .map_or(String::new(), |arg| expr(arg, Some(self.ctx)))
+    }
+
     /// Error 1690: the result is out of range of `kind` ("BIGINT", "BIGINT UNSIGNED", "DOUBLE", "DECIMAL").
     pub fn out_of_range(&self, kind: &str) -> types::Error {
         types::Error::new(

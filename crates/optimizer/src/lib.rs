@@ -117,6 +117,8 @@ pub struct PlannedStatement {
     pub cacheable: bool,
     /// Of each table, by its alias: the names of the indexes that could have served.
     pub possible_keys: Vec<(String, Vec<String>)>,
+    /// The parameters that must be dates; see [`functions::bind::BindNotes`].
+    pub date_params: Vec<usize>,
 }
 
 /// Makes the physical plan of a statement, if it is one that has a plan.
@@ -148,5 +150,6 @@ pub fn plan(bound: Bound, surroundings: &Surroundings<'_>) -> Result<Planned> {
         accesses,
         cacheable,
         possible_keys: builder.possible_keys.take(),
+        date_params: types.notes.date_params.take(),
     }))
 }

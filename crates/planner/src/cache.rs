@@ -18,7 +18,7 @@ use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::RwLock;
 use schema::temporary_tables::TemporaryTables;
 use syntax::ast::SqlCommand;
-use types::SqlType;
+use types::{SqlType, Warning};
 
 use crate::object_access::ObjectAccess;
 use crate::plan::{Access, Plan, Rel, TableScan};
@@ -60,6 +60,8 @@ pub struct CachedPlan {
     /// The version of the schema it was made for.
     pub schema_version: u64,
     pub parameters: usize,
+    /// The parameters that stand for literals and must be dates: with another text, the plan is not the statement's.
+    pub date_params: Vec<usize>,
     /// Whether it holds for other sessions, and for later executions.
     pub cacheable: bool,
     /// Whether it names temporary tables of its session.
@@ -72,6 +74,8 @@ pub struct CachedPlan {
     pub digest: AtomicU32,
     /// What it was made from, if it depends on estimates.
     estimates: Option<PlanEstimates>,
+    /// What its statement warns of whenever it runs, for example of deprecated syntax.
+    pub warnings: Vec<Warning>,
     /// What the session derives from the plan at its first run. It is dropped with the plan.
     pub attachment: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -94,7 +98,9 @@ impl CachedPlan {
             accesses,
             schema_version,
             parameters,
+            date_params: Vec::new(),
             cacheable,
+            warnings: Vec::new(),
             attachment: OnceLock::new(),
         }
     }

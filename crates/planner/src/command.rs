@@ -7,10 +7,11 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::{PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{
-    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, ObjectKind, PrepareSource, ServerShow,
-    SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement, UserStatement, XaStatement,
+    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, Maintenance, ObjectKind, PrepareSource,
+    ProgramAction, ServerShow, SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement,
+    UserStatement, XaStatement,
 };
-use types::Charset;
+use types::{Charset, Error};
 
 use crate::logical::LogicalStatement;
 use crate::object_access::ObjectAccess;
@@ -89,6 +90,12 @@ pub enum Command {
     RepairTable {
         tables: Vec<TableName>,
     },
+    /// ALTER TABLE ... ANALYZE PARTITION and the like for a table or partitions that do not exist: a row says so.
+    MaintenanceFailed {
+        table: TableName,
+        action: Maintenance,
+        error: Error,
+    },
     /// CACHE INDEX; `preload`: LOAD INDEX INTO CACHE.
     KeyCache {
         tables: Vec<TableName>,
@@ -140,6 +147,12 @@ pub enum Command {
         kind: ObjectKind,
         names: Vec<TableName>,
         if_exists: bool,
+    },
+    /// Of a stored program, which never exists either.
+    OfProgram {
+        action: ProgramAction,
+        kind: ObjectKind,
+        name: TableName,
     },
     LockTables {
         tables: Vec<TableToLock>,

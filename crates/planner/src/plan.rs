@@ -117,6 +117,8 @@ pub struct ResultColumn {
     pub on_update_now: bool,
     /// It comes from a temporary table: it is announced as columns of tables are.
     pub is_stored: bool,
+    /// A date or time that an expression chose among others: MySQL announces it in the character set of results.
+    pub is_chosen_time: bool,
 }
 
 /// `FOR UPDATE`, `FOR SHARE`.

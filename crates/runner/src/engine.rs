@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use cluster::Cluster;
 use cluster::TransactionLocks;
@@ -22,8 +22,20 @@ pub struct Engine {
     pub counters: Counters,
     /// Of every commit.
     durability: AtomicU8,
-    /// Whether writes are refused.
-    read_only: AtomicBool,
+    /// A [`ReadOnly`].
+    read_only: AtomicU8,
+}
+
+/// Whose writes are refused: `read_only` and `super_read_only`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ReadOnly {
+    /// Nobody's.
+    Off,
+    /// Those of accounts without CONNECTION_ADMIN.
+    On,
+    /// Everybody's.
+    Super,
 }
 
 /// Counters of what statements have done, in cache lines of their own because all threads write to them.
@@ -46,7 +58,7 @@ impl Engine {
             spill_directory,
             counters: Counters::default(),
             durability: AtomicU8::new(encoded(Durability::Sync)),
-            read_only: AtomicBool::new(false),
+            read_only: AtomicU8::new(ReadOnly::Off as u8),
         }
     }
 
@@ -63,20 +75,26 @@ impl Engine {
         }
     }
 
-    /// Sets whether writes are refused.
-    pub fn set_read_only(&self, read_only: bool) {
-        self.read_only.store(read_only, Ordering::Relaxed);
+    /// Sets whose writes are refused.
+    pub fn set_read_only(&self, read_only: ReadOnly) {
+        self.read_only.store(read_only as u8, Ordering::Relaxed);
     }
 
-    /// Fails with 1290 while writes are refused.
-    pub fn check_writable(&self) -> Result<()> {
-        if self.read_only.load(Ordering::Relaxed) {
-            return Err(Error::new(
-                1290,
-                "The MySQL server is running with the --read-only option so it cannot execute this statement",
-            ));
-        }
-        Ok(())
+    /// Fails with 1290 while writes are refused. `is_admin`: the account has CONNECTION_ADMIN.
+    pub fn check_writable(&self, is_admin: bool) -> Result<()> {
+        let read_only = self.read_only.load(Ordering::Relaxed);
+        let option = match is_admin {
+            _ if read_only == ReadOnly::Off as u8 => return Ok(()),
+            true if read_only == ReadOnly::On as u8 => return Ok(()),
+            true => "--super-read-only",
+            false => "--read-only",
+        };
+        Err(Error::new(
+            1290,
+            format!(
+                "The MySQL server is running with the {option} option so it cannot execute this statement"
+            ),
+        ))
     }
 
     /// Releases a transaction's metadata locks after its commit.

@@ -156,6 +156,7 @@ impl Execution<'_> {
             engine,
             settings,
             interrupt,
+            ..
         } = self.env;
         ExecContext {
             eval: self.with.context,

@@ -37,7 +37,7 @@ mod transaction;
 mod write;
 
 pub use commit::CommitEnd;
-pub use engine::{Counters, Engine};
+pub use engine::{Counters, Engine, ReadOnly};
 pub use environment::Environment;
 pub use execution::{Evaluation, Outcome};
 pub use interruption::{interruption, out_of_time};

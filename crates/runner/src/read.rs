@@ -2,13 +2,13 @@
 
 use executor::{ReadSource, RowSink};
 use kv::{Reader, Snapshot};
-use planner::plan::{Locking, QueryPlan, TableScan};
+use planner::plan::{Locking, QueryPlan, Rel, TableScan};
 use schema::model::Table;
-use types::Result;
+use types::{Error, Result, errno};
 
 use crate::execution::{Evaluation, Execution};
 use crate::lease;
-use crate::query_shape::{examines_rows, has_limit, joins_transaction};
+use crate::query_shape::{examines_rows, has_limit, joins_transaction, limit, rows_examined};
 use crate::runner::Runner;
 use crate::sinks::{Counted, Limited};
 
@@ -23,6 +23,7 @@ impl Runner<'_> {
         with: Evaluation<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<Option<u64>> {
+        self.check_join_size(&query.root, with)?;
         if let Some(locking) = query.locking {
             let needs_read_write = self.needs_read_write(query, locking);
             lease::open_for_locking(self.env, self.transaction, needs_read_write)?;
@@ -39,6 +40,26 @@ impl Runner<'_> {
             self.env.settings.select_limit
         };
         self.rows(query, with, limit, sink).map(|()| None)
+    }
+
+    /// Error 1104 for a query that is expected to look at more rows than `max_join_size`, unless
+    /// `sql_big_selects` is on.
+    pub(crate) fn check_join_size(&self, root: &Rel, with: Evaluation<'_>) -> Result<()> {
+        let Some(most) = self.env.settings.max_join_size else {
+            return Ok(());
+        };
+        let limit = match limit(root, with.context)? {
+            Some(limit) => limit,
+            None => self.env.settings.select_limit,
+        };
+        if rows_examined(root, limit) <= most as f64 {
+            return Ok(());
+        }
+        Err(Error::new(
+            errno::ER_TOO_BIG_SELECT,
+            "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET SQL_BIG_SELECTS=1 or \
+             SET MAX_JOIN_SIZE=# if the SELECT is okay",
+        ))
     }
 
     fn rows(

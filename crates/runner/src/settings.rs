@@ -37,4 +37,8 @@ pub struct Settings {
     pub select_limit: u64,
     /// `sql_safe_updates`
     pub safe_updates: bool,
+    /// `max_join_size`; `None`: `sql_big_selects` is on.
+    pub max_join_size: Option<u64>,
+    /// The account has CONNECTION_ADMIN.
+    pub is_admin: bool,
 }

@@ -29,6 +29,13 @@ impl Runner<'_> {
     pub fn write(&mut self, plan: &Plan, with: Evaluation<'_>) -> Result<DmlResult> {
         let temporary = written_temporary(plan);
         self.check_may_write(plan, temporary.is_some())?;
+        match plan {
+            Plan::Insert(insert) => insert
+                .queries()
+                .try_for_each(|root| self.check_join_size(root, with))?,
+            Plan::FoundWrite(write) => self.check_join_size(&write.root, with)?,
+            Plan::Query(_) | Plan::Update(_) | Plan::Delete(_) => {}
+        }
         lease::open_for_writing(self.env, self.transaction, temporary.is_some())?;
         let insert_select = self.insert_select_locking();
         let execution = Execution { env: self.env, with };
@@ -64,7 +71,7 @@ impl Runner<'_> {
     /// `temporary`: it writes nothing that others see.
     fn check_may_write(&self, plan: &Plan, temporary: bool) -> Result<()> {
         if !temporary {
-            self.env.engine.check_writable()?;
+            self.env.engine.check_writable(self.env.settings.is_admin)?;
         }
         let target = match plan {
             Plan::Update(update) => &update.target,

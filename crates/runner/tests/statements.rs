@@ -172,6 +172,8 @@ fn settings() -> Settings {
         cte_max_recursion_depth: 1000,
         select_limit: u64::MAX,
         safe_updates: false,
+        max_join_size: None,
+        is_admin: false,
     }
 }
 

@@ -88,9 +88,9 @@ impl CreateOptions {
     }
 
     /// ` /*!80023 AUTOEXTEND_SIZE=4194304 */`
-    pub(crate) fn shown_first(&self) -> String {
+    pub(crate) fn shown_first(&self, identifier: &dyn Fn(&str) -> String) -> String {
         self.text(SHOWN_FIRST, |name, value| match name {
-            "TABLESPACE" => format!(" /*!50100 TABLESPACE `{value}` */"),
+            "TABLESPACE" => format!(" /*!50100 TABLESPACE {} */", identifier(value)),
             _ => format!(" /*!80023 {name}={value} */"),
         })
     }
@@ -157,6 +157,13 @@ impl CreateOptions {
                 false => self.0.remove(name),
             };
         }
+    }
+
+    /// The options with the `ROW_FORMAT` that the table has.
+    pub(crate) fn with_row_format(&self) -> Self {
+        let mut options = self.clone();
+        options.set("ROW_FORMAT", self.row_format());
+        options
     }
 
     /// `ROW_FORMAT` as InnoDB has it.

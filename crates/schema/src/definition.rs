@@ -4,7 +4,7 @@ use types::Collation;
 
 use crate::create_options::CreateOptions;
 use crate::expression::{Check, StoredExpression};
-use crate::model::{Column, Default, Handle, Index, ReferenceAction};
+use crate::model::{Column, Default, FullText, Handle, Index, ReferenceAction};
 use crate::partition::{Partition, Partitioning};
 use crate::view::View;
 
@@ -183,6 +183,7 @@ pub enum AlterChange {
         generated: bool,
         primary: bool,
         using_btree: bool,
+        full_text: Option<FullText>,
     },
     DropIndex {
         name: String,
@@ -254,6 +255,8 @@ pub enum AlterChange {
     OrderBy,
     /// WITH VALIDATION: the rows are copied, so that the values of generated columns must fit.
     Validate,
+    /// `ALGORITHM = COPY`: the rows are copied.
+    Copy,
     AlterCheck {
         name: String,
         enforced: bool,

@@ -67,6 +67,7 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
         return Ok("PRIMARY".to_owned());
     }
     let column = index
+        .shown(table)
         .parts
         .first()
         .and_then(|p| table.columns.get(p.column))
@@ -106,6 +107,7 @@ fn sort(table: &mut Table) {
                 .parts
                 .iter()
                 .any(|p| columns.get(p.column).is_some_and(Column::is_virtual)),
+            index.full_text.is_some(),
         )
     };
     let mut order: Vec<usize> = (0..table.indexes.len()).collect();

@@ -12,7 +12,8 @@ const NAME_CHARS_MAX: usize = 64;
 const COLUMNS_MAX: usize = 1017;
 const INDEXES_MAX: usize = 64;
 const PARTS_MAX: usize = 16;
-const KEY_BYTES_MAX: u64 = 3072;
+/// The longest key in bytes, as MySQL counts them.
+pub const KEY_BYTES_MAX: u64 = 3072;
 const ROW_BYTES_MAX: u64 = 65_535;
 const TABLE_COMMENT_CHARS_MAX: usize = 2048;
 const COMMENT_CHARS_MAX: usize = 1024;
@@ -51,7 +52,7 @@ pub(crate) fn check_length(name: &str) -> Result<()> {
     match name.chars().count() > NAME_CHARS_MAX {
         true => Err(Error::new(
             errno::ER_TOO_LONG_IDENT,
-            format!("Identifier name '{name}' is too long"),
+            format!("Identifier name '{name:.100}' is too long"),
         )),
         false => Ok(()),
     }
@@ -119,7 +120,10 @@ pub fn check_column_names(columns: &[Column]) -> Result<()> {
         }
         let same = |c: &Column| c.name.to_lowercase() == column.name.to_lowercase();
         if columns[..at].iter().any(same) {
-            return Err(duplicate_column(&column.name));
+            return Err(match hidden_of(column) {
+                Some(index) => duplicate_index_name(index),
+                None => duplicate_column(&column.name),
+            });
         }
     }
     Ok(())
@@ -135,6 +139,17 @@ pub fn check_distinct_columns<'a>(names: impl IntoIterator<Item = &'a str>) -> R
         before.push(name);
     }
     Ok(())
+}
+
+/// The index whose expression a hidden column holds: `!hidden!index!0!0`.
+fn hidden_of(column: &Column) -> Option<&str> {
+    let name = column.name.strip_prefix("!hidden!").filter(|_| column.hidden)?;
+    name.rsplitn(3, '!').nth(2)
+}
+
+/// Error 1061.
+fn duplicate_index_name(name: &str) -> Error {
+    Error::new(errno::ER_DUP_KEYNAME, format!("Duplicate key name '{name}'"))
 }
 
 /// Error 1060.
@@ -233,7 +248,11 @@ fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
         if index.invisible && is_primary_in_effect(table, at, primaries) {
             return Err(Error::new(3522, "A primary key index cannot be invisible"));
         }
-        let same = |i: &Index| i.parts == index.parts && i.unique == index.unique && !i.primary;
+        let same_columns = |i: &Index| match (&i.full_text, &index.full_text) {
+            (Some(a), Some(b)) => a.columns == b.columns,
+            _ => i.parts == index.parts,
+        };
+        let same = |i: &Index| same_columns(i) && i.unique == index.unique && !i.primary;
         if earlier.iter().any(same) {
             warnings.push(duplicate_index(table, index));
         }
@@ -316,6 +335,9 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
     Ok(())
 }
 
+/// A longer prefix of a TINYTEXT or TINYBLOB cannot be a key part.
+const TINYTEXT_BYTES_MAX: u64 = 255;
+
 /// How many bytes a key part takes as MySQL counts them. Fails if the column cannot be a key part.
 fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
     let ty = &column.key_type();
@@ -356,6 +378,12 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
             errno::ER_WRONG_SUB_KEY,
             "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or \
              the storage engine doesn't support unique prefix keys",
+        ));
+    }
+    if ty.kind == TypeKind::TinyText && bytes > TINYTEXT_BYTES_MAX {
+        return Err(Error::new(
+            errno::ER_TOO_LONG_KEY,
+            format!("Specified key was too long; max key length is {TINYTEXT_BYTES_MAX} bytes"),
         ));
     }
     Ok(bytes)

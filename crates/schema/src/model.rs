@@ -182,6 +182,7 @@ impl Table {
             invisible: false,
             generated: false,
             using_btree: self.options.primary_using_btree(),
+            full_text: None,
         })
     }
 
@@ -335,6 +336,19 @@ pub struct Index {
     /// `USING BTREE` was written, which is only shown: every index is one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub using_btree: bool,
+    /// A FULLTEXT index: its part is a hidden column of words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_text: Option<FullText>,
+}
+
+/// What a FULLTEXT index has the words of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FullText {
+    /// The names of the columns, as the expression of the hidden column has them.
+    pub columns: Vec<String>,
+    /// `WITH PARSER ngram`
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ngram: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -358,6 +372,20 @@ impl Index {
         self.parts
             .iter()
             .position(|part| columns.get(part.column).is_some_and(|c| c.elements.is_some()))
+    }
+
+    /// The index with the parts that statements see: a FULLTEXT index has columns, and no hidden one.
+    #[must_use]
+    pub fn shown(&self, table: &Table) -> Self {
+        let columns = self
+            .full_text
+            .as_ref()
+            .and_then(|words| table.offsets_of(&words.columns));
+        let mut shown = self.clone();
+        if let Some(columns) = columns {
+            shown.parts = columns.into_iter().map(IndexPart::whole).collect();
+        }
+        shown
     }
 
     /// Whether queries may read it.
@@ -470,6 +498,44 @@ impl Clone for ReferenceIndex {
     }
 }
 
+/// The tables in which MySQL has its data dictionary. Nobody may read them.
+const DICTIONARY_TABLES: [&str; 32] = [
+    "catalogs",
+    "character_sets",
+    "check_constraints",
+    "collations",
+    "column_statistics",
+    "column_type_elements",
+    "columns",
+    "dd_properties",
+    "events",
+    "foreign_key_column_usage",
+    "foreign_keys",
+    "index_column_usage",
+    "index_partitions",
+    "index_stats",
+    "indexes",
+    "innodb_ddl_log",
+    "innodb_dynamic_metadata",
+    "parameter_type_elements",
+    "parameters",
+    "resource_groups",
+    "routines",
+    "schemata",
+    "st_spatial_reference_systems",
+    "table_partition_values",
+    "table_partitions",
+    "table_stats",
+    "tables",
+    "tablespace_files",
+    "tablespaces",
+    "triggers",
+    "view_routine_usage",
+    "view_table_usage",
+];
+const ER_NO_SYSTEM_TABLE_ACCESS: u16 = 3554;
+const ER_NO_SYSTEM_VIEW_ACCESS: u16 = 3620;
+
 /// The database whose name, and whose tables' names, are not case-sensitive.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
@@ -505,6 +571,18 @@ impl Schema {
     pub fn require_table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
         let found = self.require_database(database)?;
         found.table(name).ok_or_else(|| {
+            if found.name == "mysql" && DICTIONARY_TABLES.contains(&name) {
+                return Error::new(
+                    ER_NO_SYSTEM_TABLE_ACCESS,
+                    format!("Access to data dictionary table 'mysql.{name}' is rejected."),
+                );
+            }
+            if found.name == INFORMATION_SCHEMA && name.eq_ignore_ascii_case("SHOW_STATISTICS") {
+                return Error::new(
+                    ER_NO_SYSTEM_VIEW_ACCESS,
+                    format!("Access to system view INFORMATION_SCHEMA.'{name}' is rejected."),
+                );
+            }
             if found.name == INFORMATION_SCHEMA {
                 return Error::new(
                     errno::ER_UNKNOWN_TABLE,

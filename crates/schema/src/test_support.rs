@@ -72,6 +72,7 @@ pub fn key(name: &str, columns: &[usize]) -> Index {
         invisible: false,
         generated: false,
         using_btree: false,
+        full_text: None,
     }
 }
 
@@ -142,6 +143,7 @@ pub fn add_index(name: &str, columns: &[&str], unique: bool) -> AlterChange {
         generated: false,
         primary: false,
         using_btree: false,
+        full_text: None,
     }
 }
 

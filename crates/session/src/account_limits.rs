@@ -44,17 +44,24 @@ pub struct Guard {
 }
 
 impl AccountUsage {
-    /// Begins a connection of the account. `default_days` is `@@default_password_lifetime`.
+    /// Begins a connection of the account. `default_days` is `@@default_password_lifetime`, and `default_most`
+    /// is `@@global.max_user_connections`, which is for accounts without a limit of their own (0: none).
     ///
     /// # Errors
-    /// 1226 if the account has too many.
-    pub fn begin(&self, account: &Account, default_days: u16, now_us: i64) -> Result<Option<Box<Guard>>> {
+    /// 1226 or 1203 if the account has too many.
+    pub fn begin(
+        &self,
+        account: &Account,
+        (default_days, default_most): (u16, u32),
+        now_us: i64,
+    ) -> Result<Option<Box<Guard>>> {
         let limits = account.options.limits;
         let must_change_password = account.is_expired(default_days, now_us);
-        if limits.is_none() && !must_change_password {
+        let is_counted = !limits.is_none() || default_most > 0;
+        if !is_counted && !must_change_password {
             return Ok(None);
         }
-        let usage = (!limits.is_none()).then(|| {
+        let usage = is_counted.then(|| {
             let name = (account.user.clone(), account.host.clone());
             Arc::clone(self.accounts.lock().entry(name).or_default())
         });
@@ -67,6 +74,9 @@ impl AccountUsage {
                     "max_user_connections",
                     limits.connections,
                 ));
+            }
+            if limits.connections == 0 && default_most > 0 && usage.open >= default_most {
+                return Err(too_many(&account.user));
             }
             let name = "max_connections_per_hour";
             count(
@@ -179,6 +189,13 @@ fn exceeded(user: &str, resource: &str, limit: u32) -> Error {
     Error::new(
         errno::ER_USER_LIMIT_REACHED,
         format!("User '{user}' has exceeded the '{resource}' resource (current value: {limit})"),
+    )
+}
+
+fn too_many(user: &str) -> Error {
+    Error::new(
+        errno::ER_TOO_MANY_USER_CONNECTIONS,
+        format!("User {user} already has more than 'max_user_connections' active connections"),
     )
 }
 

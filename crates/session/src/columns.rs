@@ -34,6 +34,12 @@ pub fn definition(column: &ResultColumn, results: Option<Collation>) -> ColumnDe
     } else {
         ColumnDefinition::of_type(&column.name, &column.ty, column.nullable, results)
     };
+    if let Some(results) = results
+        && column.is_chosen_time
+        && !column.is_stored
+    {
+        definition.announce_as_text(results);
+    }
     definition.schema = &column.database;
     definition.table = &column.table;
     definition.original_table = &column.original_table;

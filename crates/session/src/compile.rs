@@ -11,7 +11,7 @@ use planner::object_access::TableNeeds;
 use planner::plan::ResultColumn;
 use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
-use schema::model::Schema;
+use schema::model::{Column, Schema, Table};
 use schema::statistics::TableStatistics;
 use schema::temporary;
 use syntax::ast::{Statement, VariableScope};
@@ -20,8 +20,10 @@ use types::{Result, SqlType, Value};
 
 use crate::compiled::Compiled;
 use crate::errors;
+use crate::listing::Listing;
 use crate::session::Session;
 use crate::temporary_tables;
+use crate::variables::notices;
 
 /// What is known about a statement's parameters when it is compiled.
 #[derive(Clone, Copy)]
@@ -80,9 +82,12 @@ pub(crate) fn find_normalized(session: &Session, template: &Template) -> Result<
     };
     let generation = session.shared.catalog.statistics.generation();
     let schema = session.shared.engine.cluster.schema();
+    drop(session.diagnostics.planning.take());
     match plan(session, &schema, parsed, Parameters::Literals(&template.types)) {
         Ok(Planned::Plan(statement)) if statement.cacheable => {
-            let plan = Arc::new(cacheable(session, statement, &schema, parsed, generation));
+            let mut plan = cacheable(session, statement, &schema, parsed, generation);
+            (plan.warnings, _) = session.diagnostics.planning.take();
+            let plan = Arc::new(plan);
             share(session, &key, &plan);
             Ok(Some(plan))
         }
@@ -225,6 +230,7 @@ fn cacheable(
         statement.cacheable,
     );
     plan.command = parsed.statement.command();
+    plan.date_params = statement.date_params;
     plan.made_from(generation, |table| {
         let known = knowledge_of(session, table);
         // If the statistics have changed meanwhile, the plan was made from older ones. Then its next use
@@ -277,7 +283,11 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
 
 fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
     let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
-        session.view().system_variable(scope, name)
+        let value = session.view().system_variable(scope, name)?;
+        if let Some(warning) = notices::deprecated(name) {
+            session.diagnostics.planning.push(warning);
+        }
+        Ok(value)
     };
     let check_table =
         |database: &str, table: &str, needs: TableNeeds| session.client.check_needs(database, table, needs);
@@ -345,13 +355,43 @@ fn bind_env<'a>(
     }
 }
 
-/// The WHERE of a SHOW statement, over the statement's own columns.
+/// See [`planner::view_columns`].
+pub(crate) fn view_columns(session: &Session, view: &Table) -> Result<Vec<Column>> {
+    let schema = session.shared.engine.cluster.schema();
+    let system_variable =
+        |scope: Option<VariableScope>, name: &str| session.view().system_variable(scope, name);
+    planner::view_columns(
+        view,
+        &bind_env(session, &schema, Parameters::Untyped(None), &system_variable),
+    )
+}
+
+fn named_types(columns: &[ResultColumn]) -> Vec<(String, SqlType)> {
+    columns.iter().map(|c| (c.name.clone(), c.ty)).collect()
+}
+
+/// The query for the positions of the rows that satisfy the WHERE of a SHOW statement.
+pub(crate) fn bind_list_query(
+    session: &Session,
+    schema: &Arc<Schema>,
+    condition: &syntax::ast::Expr,
+    listing: &Listing,
+) -> Result<Bound> {
+    let columns = named_types(&listing.columns);
+    let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
+        session.view().system_variable(scope, name)
+    };
+    let env = bind_env(session, schema, Parameters::Untyped(None), &system_variable);
+    planner::bind_list_query(condition, &columns, &listing.rows, &env)
+}
+
+/// The WHERE of a SHOW statement, over the statement's own columns; `None` if it has subqueries.
 pub(crate) fn bind_show_filter(
     session: &Session,
     condition: &syntax::ast::Expr,
     columns: &[ResultColumn],
-) -> Result<functions::Expr> {
-    let columns: Vec<(String, SqlType)> = columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
+) -> Result<Option<functions::Expr>> {
+    let columns = named_types(columns);
     let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
         session.view().system_variable(scope, name)
     };

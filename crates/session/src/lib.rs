@@ -38,6 +38,7 @@ mod evaluation;
 pub mod events;
 mod execute;
 mod hinted_variables;
+mod init_connect;
 mod last_statement;
 mod lifecycle;
 mod listing;

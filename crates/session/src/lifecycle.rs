@@ -16,6 +16,7 @@ use crate::diagnostics::Diagnostics;
 use crate::evaluation::EvalContexts;
 use crate::events::event::StatementEvent;
 use crate::events::general_log;
+use crate::init_connect;
 use crate::last_statement::LastStatement;
 use crate::prepared::{NamedStatements, PreparedStatements};
 use crate::recent_texts::RecentTexts;
@@ -33,7 +34,7 @@ impl Session {
     /// Opens a session for an authenticated client.
     ///
     /// # Errors
-    /// 1049 if its database does not exist.
+    /// 1049 if its database does not exist, 1184 if `init_connect` fails.
     pub fn open(shared: Arc<Shared>, connection_id: u64, client: ClientInfo) -> Result<Self> {
         let process = shared
             .processes
@@ -82,6 +83,8 @@ impl Session {
         let uses = session.transaction.show_tables();
         session.process.show_table_uses(uses);
         session.start()?;
+        init_connect::run(&mut session)?;
+        session.tracker.clear_changes();
         Ok(session)
     }
 
@@ -107,10 +110,13 @@ impl Session {
         let shared = &self.shared;
         let default_days = shared.variables.integer("default_password_lifetime");
         let default_days = u16::try_from(default_days).unwrap_or(u16::MAX);
-        self.client.guard =
-            shared
-                .account_usage
-                .begin(&self.client.account, default_days, cluster::now_us())?;
+        let default_most = shared.variables.integer("max_user_connections");
+        let default_most = u32::try_from(default_most).unwrap_or(u32::MAX);
+        self.client.guard = shared.account_usage.begin(
+            &self.client.account,
+            (default_days, default_most),
+            cluster::now_us(),
+        )?;
         if self.client.has(capability::INTERACTIVE) {
             // From here on only wait_timeout is used, and the client can set it.
             let timeout = self.settings.interactive_timeout.as_secs().to_string();

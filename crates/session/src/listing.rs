@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Field, Schema};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use planner::plan::ResultColumn;
+use syntax::ast::Expr;
 use types::array::ColumnBuilder;
 use types::{Collation, Error, Result, SqlType, Value};
 
@@ -13,6 +14,8 @@ use types::{Collation, Error, Result, SqlType, Value};
 pub struct Listing {
     pub columns: Vec<ResultColumn>,
     pub rows: Vec<Vec<Value>>,
+    /// A condition with subqueries, which has not been applied to the rows yet.
+    pub pending_filter: Option<Expr>,
 }
 
 impl Listing {
@@ -24,6 +27,7 @@ impl Listing {
         Self {
             columns: columns.iter().map(column).collect(),
             rows: Vec::new(),
+            pending_filter: None,
         }
     }
 

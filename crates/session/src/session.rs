@@ -96,9 +96,15 @@ impl Session {
     }
 
     /// Shows other sessions what the client's privileges mean for them.
-    pub(crate) fn show_client(&self) {
+    pub(crate) fn show_client(&mut self) {
         let is_system_user = self.client.privileges.has_dynamic(SYSTEM_USER);
         self.process.set_system_user(is_system_user);
+        self.settings.run.is_admin = self.client.privileges.administers_connections();
+    }
+
+    /// Fails with 1290 if the client must not change permanent data now.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.shared.engine.check_writable(self.settings.run.is_admin)
     }
 
     /// Starts the clock of `max_execution_time`, or of the statement's own MAX_EXECUTION_TIME, which concern
@@ -151,13 +157,7 @@ impl Session {
         }
         self.client.check_sees(&name.database, &name.name, "SELECT")?;
         let schema = self.shared.engine.cluster.schema();
-        if schema.database(&name.database).is_none() {
-            return Err(errors::unknown_database(&name.database));
-        }
-        schema
-            .table(&name.database, &name.name)
-            .cloned()
-            .ok_or_else(|| errors::no_such_table(name))
+        schema.require_table(&name.database, &name.name).cloned()
     }
 
     /// [`Client::check_table`] for a table that may be temporary.
@@ -225,6 +225,7 @@ impl Session {
 
     pub(crate) fn settings_changed(&mut self) {
         self.settings = Settings::read(&self.variables);
+        self.settings.run.is_admin = self.client.privileges.administers_connections();
         if let Some(private) = self.transaction.private() {
             private.set_limit(self.settings.run.memory_limit_bytes);
         }

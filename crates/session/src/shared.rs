@@ -9,7 +9,7 @@ use accounts::AccountName;
 use kv::{Durability, Store};
 use parking_lot::Mutex;
 use planner::PlanCache;
-use runner::Engine;
+use runner::{Engine, ReadOnly};
 use types::Result;
 
 use crate::account_limits::AccountUsage;
@@ -126,7 +126,12 @@ impl Shared {
         let mandatory = mandatory.and_then(|names| role_names(&names)).unwrap_or_default();
         self.catalog.accounts.set_mandatory(mandatory);
         self.engine.set_durability(durability);
-        self.engine.set_read_only(self.variables.boolean("read_only"));
+        self.engine
+            .set_read_only(match self.variables.boolean("super_read_only") {
+                true => ReadOnly::Super,
+                false if self.variables.boolean("read_only") => ReadOnly::On,
+                false => ReadOnly::Off,
+            });
         self.engine
             .store
             .set_gc_age(Duration::from_secs(self.variables.integer("stemdb_gc_age")));

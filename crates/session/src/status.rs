@@ -28,13 +28,14 @@ impl SessionView<'_> {
         let texts = [
             ("Ssl_cipher", tls.map(|t| t.cipher.clone()).unwrap_or_default()),
             ("Ssl_version", tls.map(|t| t.version.clone()).unwrap_or_default()),
-            (
-                "Compression",
-                if client.compression.is_some() { "ON" } else { "OFF" }.into(),
-            ),
-            ("Compression_algorithm", client.compression.unwrap_or("").into()),
         ];
         rows.extend(texts.map(|(name, value)| (name.to_owned(), value)));
+        if !global {
+            let is_on = if client.compression.is_some() { "ON" } else { "OFF" };
+            rows.push(("Compression".to_owned(), is_on.to_owned()));
+            let algorithm = client.compression.unwrap_or("").to_owned();
+            rows.push(("Compression_algorithm".to_owned(), algorithm));
+        }
         // The definitions of all tables are in memory.
         let opened = shown.of(StatusCounter::HandlerExternalLock) / 2;
         rows.push(("Table_open_cache_hits".to_owned(), opened.to_string()));
@@ -75,7 +76,16 @@ impl SessionView<'_> {
 }
 
 /// MySQL's texts about what it is built with.
-const TEXTS: [(&str, &str); 4] = [
+const TEXTS: [(&str, &str); 7] = [
+    (
+        "Innodb_buffer_pool_dump_status",
+        "Dumping of buffer pool not started",
+    ),
+    (
+        "Innodb_buffer_pool_load_status",
+        "Loading of buffer pool not started",
+    ),
+    ("Innodb_buffer_pool_resize_status", ""),
     ("Innodb_redo_log_enabled", "ON"),
     ("Resource_group_supported", "OFF"),
     ("Telemetry_traces_supported", "OFF"),
@@ -145,6 +155,7 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
         figure("commit_groups_total"),
         figure("log_syncs_total"),
     ));
+    rows.extend(of_disks());
     rows.extend(of_buffer_pool(
         figure("block_cache_capacity_bytes"),
         figure("block_cache_usage_bytes"),
@@ -185,6 +196,7 @@ fn of_buffer_pool(capacity: u64, used: u64, dirty: u64) -> impl Iterator<Item = 
 /// The status of InnoDB's log, which tools read: commits, the groups in which they are written, and syncs.
 fn of_log(commits: u64, groups: u64, syncs: u64) -> impl Iterator<Item = (String, String)> {
     let values = [
+        ("Innodb_data_fsyncs", syncs),
         ("Innodb_log_write_requests", commits),
         ("Innodb_log_writes", groups),
         ("Innodb_os_log_fsyncs", syncs),
@@ -192,6 +204,19 @@ fn of_log(commits: u64, groups: u64, syncs: u64) -> impl Iterator<Item = (String
     values
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.to_string()))
+}
+
+/// The bytes that this process has read from and written to disks, as the operating system counts them.
+fn of_disks() -> impl Iterator<Item = (String, String)> {
+    let counted = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let names = [
+        ("read_bytes: ", "Innodb_data_read"),
+        ("write_bytes: ", "Innodb_data_written"),
+    ];
+    names.into_iter().map(move |(counter, name)| {
+        let value = counted.lines().find_map(|line| line.strip_prefix(counter));
+        (name.to_owned(), value.unwrap_or("0").to_owned())
+    })
 }
 
 /// Commands about prepared statements that are not `Questions`.

@@ -120,7 +120,13 @@ impl LockedTables {
                 })
             }
             Ddl::DropTable { names, .. } => names.iter().try_for_each(written),
-            Ddl::RenameTable { renames } => renames.iter().try_for_each(|(from, _)| written(from)),
+            Ddl::RenameTable { renames } => renames.iter().enumerate().try_for_each(|(at, (from, _))| {
+                // A name that the statement itself has given is the table's that it has checked already.
+                match renames[..at].iter().any(|(_, to)| to == from) {
+                    true => Ok(()),
+                    false => written(from),
+                }
+            }),
         }
     }
 }
@@ -132,7 +138,8 @@ fn all_locked_for_reading() -> Error {
     )
 }
 
-fn has_locks() -> Error {
+/// Error 1192.
+pub fn has_locks() -> Error {
     Error::new(
         ER_LOCK_OR_ACTIVE_TRANSACTION,
         "Can't execute the given command because you have active locked tables or an active transaction",
@@ -256,6 +263,22 @@ impl TableLocks {
             None => Ok(false),
             Some(LockKind::AllForReading) => Ok(true),
             Some(LockKind::Named(_)) => Err(has_locks()),
+        }
+    }
+
+    /// Fails if any tables are locked, as definitions do that could not have locked what they change.
+    pub fn check_none(&self) -> Result<()> {
+        match self.are_all_locked()? {
+            true => Err(all_locked_for_reading()),
+            false => Ok(()),
+        }
+    }
+
+    /// Fails if all tables are locked for reading.
+    pub fn check_not_all(&self) -> Result<()> {
+        match self.are_all_locked() {
+            Ok(true) => Err(all_locked_for_reading()),
+            _ => Ok(()),
         }
     }
 

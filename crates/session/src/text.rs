@@ -4,10 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use planner::CachedPlan;
 use planner::command::Command;
 use syntax::ast::{ServerShow, ShowStatement, Statement};
 use syntax::{Normalized, Parsed};
-use types::{Result, Value};
+use types::{Result, SqlMode, Value};
 use wire::capability;
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
@@ -44,6 +45,9 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
     match find_recent(session, text) {
         Ok(Some((mut recent, params))) => {
             session.begin_statement();
+            for warning in &recent.plan.warnings {
+                session.diagnostics.planning.push(warning.clone());
+            }
             let mut compiled = Compiled::Plan(recent.plan);
             observe::begin(session, &compiled, text, None);
             let template = &recent.template;
@@ -99,6 +103,9 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
             };
             recent.plan = plan;
         }
+        if !holds_dates(&recent.plan, &params, mode) {
+            return Ok(None);
+        }
         return Ok(Some((recent, params)));
     }
     let collation = session.settings.collation_connection;
@@ -106,6 +113,7 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
         return Ok(None);
     };
     let found = compile::find_normalized(session, &template)?;
+    let found = found.filter(|plan| holds_dates(plan, &params, mode));
     Ok(found.map(|plan| {
         let recent = RecentText {
             template,
@@ -114,6 +122,27 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
         };
         (Box::new(recent), params)
     }))
+}
+
+/// Whether the literals that a plan takes for dates are dates.
+fn holds_dates(plan: &CachedPlan, params: &[Value], mode: &SqlMode) -> bool {
+    let is_date = |at: &usize| match params.get(*at) {
+        Some(Value::String(text)) => functions::is_date_constant(text, mode),
+        _ => true,
+    };
+    plan.date_params.iter().all(is_date)
+}
+
+/// Runs several statements, which no client has sent.
+pub fn run_all(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> io::Result<Flow> {
+    match syntax::parse(text, &session.settings.sql_mode) {
+        Ok(parsed) => run_statements(session, text, &parsed, out),
+        Err(error) => {
+            session.begin_statement();
+            observe::begin_text(session, text, None);
+            execute::finish_statement(session, (Kind::Other, Err(error)), Instant::now(), out)
+        }
+    }
 }
 
 fn run_statements(

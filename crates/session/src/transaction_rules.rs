@@ -2,7 +2,7 @@
 //! refuses others.
 
 use runner::Characteristics;
-use syntax::ast::Statement;
+use syntax::ast::{Maintenance, Statement};
 use types::Result;
 
 use crate::session::Session;
@@ -12,12 +12,32 @@ use crate::session::Session;
 /// that fails has committed, too.
 ///
 /// # Errors
-/// 1792 in a READ ONLY transaction; those of the commit.
+/// 1290 if the server is read-only, 1792 in a READ ONLY transaction; those of the commit.
 pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<()> {
+    if let Err(refused) = session.check_writable()
+        && writes(statement)
+        && session.temporary.is_empty()
+        && !statement.is_temporary()
+    {
+        return Err(refused);
+    }
     if statement.commits_implicitly() {
         commit_implicitly(session)?;
     }
     check_read_write(session, statement)
+}
+
+/// Whether `read_only` refuses the statement.
+fn writes(statement: &Statement) -> bool {
+    let writes_statistics = matches!(
+        statement,
+        Statement::Histograms { .. }
+            | Statement::TableMaintenance {
+                action: Maintenance::Analyze,
+                ..
+            }
+    );
+    writes_statistics || statement.needs_read_write()
 }
 
 /// Fails with 1792 for a statement that a READ ONLY transaction refuses. Temporary tables may be written: if

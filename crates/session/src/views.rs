@@ -7,6 +7,7 @@ use types::{Error, Result, Warning};
 
 use crate::compile;
 use crate::compiled::Compiled;
+use crate::errors::ER_NO_SUCH_USER;
 use crate::session::Session;
 
 /// The accesses of a query on a view: the view, for which no privilege is needed here, and the tables that
@@ -40,5 +41,8 @@ pub fn problem(session: &Session, view: &Table) -> Option<Warning> {
         .check_needs(&view.database, &view.name, needs)
         .ok()?;
     let error = accesses(session, view).err()?;
-    Some(Warning::warning(error.code, error.message))
+    Some(match error.code {
+        ER_NO_SUCH_USER => Warning::note(error.code, error.message),
+        code => Warning::warning(code, error.message),
+    })
 }

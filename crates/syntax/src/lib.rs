@@ -125,9 +125,9 @@ pub fn parse_one(text: &str, mode: SqlMode) -> Result<Parsed> {
     }
 }
 
-/// Whether a name is a reserved word, which must be quoted.
-pub fn is_reserved(name: &str) -> bool {
-    keywords::Keyword::of(name.as_bytes()).is_some_and(keywords::Keyword::is_reserved)
+/// Whether a name is one of MySQL's keywords, reserved or not. SHOW CREATE quotes all of them.
+pub fn is_keyword(name: &str) -> bool {
+    keywords::Keyword::of(name.as_bytes()).is_some_and(keywords::Keyword::is_of_mysql)
 }
 
 /// Parses a text that is an expression, not a statement.

@@ -2,7 +2,7 @@
 
 use functions::TimeZone;
 use schema::default_value::implicit;
-use schema::model::{Column, Default, Handle, IndexPart, Table};
+use schema::model::{Column, Default, Handle, Index, IndexPart, Table};
 use schema::show_create::{default_text, hex_bytes};
 
 use crate::keys::all_indexes;
@@ -83,7 +83,14 @@ pub fn column_key(table: &Table, column: usize) -> &'static str {
         true => all_indexes(table),
         false => Vec::new(),
     };
-    let indexes = || table.public_indexes().chain(&of_system);
+    let has_words = |index: &&Index| index.full_text.is_some();
+    let shown = table
+        .public_indexes()
+        .filter(has_words)
+        .map(|index| index.shown(table));
+    let shown: Vec<Index> = shown.chain(of_system).collect();
+    let stored = |index: &&Index| index.full_text.is_none();
+    let indexes = || table.public_indexes().filter(stored).chain(&shown);
     let in_primary = match table.handle {
         // Without a primary key, a unique key that cannot be NULL is shown as one.
         Handle::Hidden => {

@@ -18,21 +18,24 @@ pub fn all_indexes(table: &Table) -> Vec<Index> {
         return of_system_table(table);
     }
     let handle = table.integer_key().into_iter();
-    handle.chain(table.public_indexes().cloned()).collect()
+    handle
+        .chain(table.public_indexes().map(|index| index.shown(table)))
+        .collect()
 }
 
-/// MySQL's word for how a table's indexes are stored.
-pub fn index_type(table: &Table) -> &'static str {
+/// MySQL's word for how an index is stored.
+pub fn index_type(table: &Table, index: &Index) -> &'static str {
     match table.database.as_str() {
+        _ if index.full_text.is_some() => "FULLTEXT",
         "performance_schema" => "HASH",
         _ => "BTREE",
     }
 }
 
-/// How the entries of an index sort by a part: `A` or `D`. `None`: in no order, as in a hash.
-pub fn sort_order(table: &Table, part: &IndexPart) -> Option<&'static str> {
-    match (index_type(table), part.descending) {
-        ("HASH", _) => None,
+/// How the entries of an index sort by a part: `A` or `D`. `None`: in no order, as in a hash and of words.
+pub fn sort_order(table: &Table, index: &Index, part: &IndexPart) -> Option<&'static str> {
+    match (index_type(table, index), part.descending) {
+        ("HASH" | "FULLTEXT", _) => None,
         (_, true) => Some("D"),
         (_, false) => Some("A"),
     }
@@ -81,6 +84,7 @@ fn system_key(table: &Table, id: i64, key: &str) -> Option<Index> {
         invisible: false,
         generated: false,
         using_btree: false,
+        full_text: None,
     })
 }
 

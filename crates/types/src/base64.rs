@@ -20,6 +20,17 @@ pub fn encode(bytes: &[u8]) -> String {
     out
 }
 
+/// Base 64 with padding, in lines of 76 characters.
+pub fn encode_lines(bytes: &[u8]) -> String {
+    const LINE: usize = 76;
+    let text = encode(bytes);
+    let lines: Vec<&str> = (0..text.len())
+        .step_by(LINE)
+        .filter_map(|at| text.get(at..text.len().min(at + LINE)))
+        .collect();
+    lines.join("\n")
+}
+
 /// Decodes base 64 text, ignoring white space; `None` if the text is not base 64.
 pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);

@@ -78,6 +78,15 @@ impl<'a> ColumnDefinition<'a> {
         definition
     }
 
+    /// Announces a value that is sent as text in the character set of results, although its type is none of text.
+    pub fn announce_as_text(&mut self, results: Collation) {
+        self.collation = results.id();
+        self.length = self.length.saturating_mul(results.charset().max_bytes_per_char());
+        if results != Collation::Binary {
+            self.flags &= !flag::BINARY;
+        }
+    }
+
     /// `names` converts to the character set that names are sent in.
     pub fn encode(&self, names: Transcoder, out: &mut Vec<u8>) {
         out.put_lenenc_bytes(b"def");

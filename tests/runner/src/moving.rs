@@ -265,13 +265,13 @@ impl Move {
         let dump = self.servers.source.path("dump.sql");
         let statements = "-- a dump\nCREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\nDELIMITER ;;\n\
                           CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET @a = 1; END ;;\n\
-                          DELIMITER ;\nCREATE TABLE f (a TEXT, FULLTEXT KEY (a));\n";
+                          DELIMITER ;\nCREATE TABLE f (a POINT NOT NULL, SPATIAL KEY (a));\n";
         fs::write(&dump, statements).map_err(text)?;
         let (succeeded, printed) = self.stemdb(&["check-compat", &dump.display().to_string()])?;
         let expected = [
             "line 5: ",
             "line 7: ",
-            "full-text indexes",
+            "POINT",
             "4 statements, 2 that will not work",
         ];
         expect(

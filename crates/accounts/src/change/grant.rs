@@ -215,7 +215,7 @@ impl AccountStore {
                 let Some(account) = known_account(draft, name, leniency) else {
                     match leniency.ignore_unknown {
                         true => continue,
-                        false => return Err(no_such_grant(&name.0, &name.1)),
+                        false => return Err(revoked.nothing_to_revoke(name)),
                     }
                 };
                 if revoked.take(&mut account.privileges, partial_revokes) {

@@ -310,8 +310,9 @@ fn check_length(text: &str, longest: usize, what: &str) -> Result<()> {
     if text.chars().count() <= longest {
         return Ok(());
     }
+    let shown: String = text.chars().take(70).collect();
     Err(Error::new(
         ER_WRONG_STRING_LENGTH,
-        format!("String '{text}' is too long for {what} (should be no longer than {longest})"),
+        format!("String '{shown}' is too long for {what} (should be no longer than {longest})"),
     ))
 }

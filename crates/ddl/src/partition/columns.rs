@@ -41,8 +41,9 @@ pub(crate) fn replaces_all(change: &PartitionChange) -> bool {
     matches!(change, PartitionChange::By(_) | PartitionChange::Remove)
 }
 
-/// Whether such a column gets another type. Then rows may belong to other partitions.
-pub(super) fn changes_types(base: &Table, altered: &Table) -> Result<bool> {
+/// Whether rows may belong to other partitions: such a column gets another type, or others partition the table. KEY
+/// without columns takes those of the primary key, or of the first unique one.
+pub(super) fn moves_rows(base: &Table, altered: &Table) -> Result<bool> {
     if base.partitioning.is_none() {
         return Ok(false);
     }
@@ -51,7 +52,19 @@ pub(super) fn changes_types(base: &Table, altered: &Table) -> Result<bool> {
         let after = altered.columns.iter().find(|column| column.id == before.id);
         after.is_none_or(|after| after.ty != before.ty)
     };
-    Ok(columns(base)?.iter().any(changes))
+    let before = columns(base)?;
+    if before.iter().any(changes) {
+        return Ok(true);
+    }
+    if altered.partitioning.is_none() {
+        return Ok(false);
+    }
+    let ids = |table: &Table, columns: &[usize]| -> Vec<i64> {
+        columns.iter().map(|&column| table.columns[column].id).collect()
+    };
+    // Its expressions must not be bound yet, because its partitions may still change.
+    let after = columns(&altered.clone())?;
+    Ok(ids(base, &before) != ids(altered, &after))
 }
 
 fn columns(table: &Table) -> Result<Vec<usize>> {

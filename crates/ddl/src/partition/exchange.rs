@@ -24,9 +24,9 @@ pub(crate) fn exchange_partition(
 ) -> Result<Vec<Warning>> {
     let tables = |schema: &Schema| {
         let first = changeable_table(schema, name, statement)?;
-        exchanged(&first, partition)?;
+        let (leaf, _) = exchanged(&first, partition)?;
         let second = changeable_table(schema, other, statement)?;
-        check(&first, &second)?;
+        check(schema, (&first, leaf), &second)?;
         let mut ids = vec![first.id, second.id];
         ids.sort_unstable();
         Ok(ids)
@@ -42,7 +42,7 @@ pub(crate) fn exchange_partition(
         let mut first = Table::clone(&*change.table(&name.database, &name.name)?);
         let mut second = Table::clone(&*change.table(&other.database, &other.name)?);
         let (leaf, place) = exchanged(&first, partition)?;
-        check(&first, &second)?;
+        check(&change.schema, (&first, leaf), &second)?;
         if validates {
             let snapshot = changer.cluster().store().snapshot_now()?;
             validate(&snapshot, &first, leaf, &second, &statement.interrupt)?;
@@ -81,7 +81,7 @@ fn raise_counters(
 }
 
 /// Checks whether the two can be exchanged: rows and entries of both must have the same format.
-fn check(table: &Table, other: &Table) -> Result<()> {
+fn check(schema: &Schema, (table, leaf): (&Table, usize), other: &Table) -> Result<()> {
     if other.partitioning.is_some() {
         return Err(Error::new(
             1732,
@@ -91,7 +91,8 @@ fn check(table: &Table, other: &Table) -> Result<()> {
             ),
         ));
     }
-    if !other.foreign_keys.is_empty() {
+    let is_parent = !schema.find_references_to(&other.database, &other.name).is_empty();
+    if !other.foreign_keys.is_empty() || is_parent {
         return Err(Error::new(
             1740,
             format!(
@@ -100,12 +101,24 @@ fn check(table: &Table, other: &Table) -> Result<()> {
             ),
         ));
     }
+    check_options(table, leaf, other)?;
+    if table.columns.len() == other.columns.len() {
+        let stored = |column: &Column| column.generated.as_ref().map(|generated| generated.stored);
+        let mut pairs = table.columns.iter().zip(&other.columns);
+        if pairs.any(|(column, other)| stored(column) != stored(other)) {
+            return Err(Error::new(
+                3106,
+                "'Exchanging partitions for non-generated columns' is not supported for generated columns.",
+            ));
+        }
+    }
     let column = |column: &Column| {
         let generated = column
             .generated
             .as_ref()
             .map(|g| (g.expression.text.clone(), g.stored));
-        (column.name.to_lowercase(), column.ty, column.nullable, generated)
+        let name = column.name.to_lowercase();
+        (name, column.ty, column.nullable, column.auto_increment, generated)
     };
     let index = |table: &Table, index: &Index| (index.name.to_lowercase(), index.unique, shape(table, index));
     let columns = |table: &Table| table.columns.iter().map(column).collect::<Vec<_>>();
@@ -125,6 +138,47 @@ fn check(table: &Table, other: &Table) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Checks the options that MySQL compares, though they mean nothing here. Those of the partition are in the place of some
+/// of its table's.
+///
+/// # Errors
+/// 1731
+fn check_options(table: &Table, leaf: usize, other: &Table) -> Result<()> {
+    let partitioning = table.partitioning.as_deref();
+    let leaf = partitioning.and_then(|partitioning| partitioning.leaves().nth(leaf));
+    let options = leaf.map(|leaf| match leaf.subpartition {
+        Some(sub) => &sub.options,
+        None => &leaf.partition.options,
+    });
+    let of_partition = |number: Option<u64>| number.map(|number| number.to_string());
+    let max_rows = of_partition(options.and_then(|options| options.max_rows));
+    let min_rows = of_partition(options.and_then(|options| options.min_rows));
+    let tablespace = options.and_then(|options| options.tablespace.as_deref());
+    let differs = |name: &str| table.options.get(name) != other.options.get(name);
+    let attributes = [
+        (other.options.get("MAX_ROWS") != max_rows.as_deref(), "MAX_ROWS"),
+        (other.options.get("MIN_ROWS") != min_rows.as_deref(), "MIN_ROWS"),
+        (other.options.get("TABLESPACE") != tablespace, "TABLESPACE"),
+        (differs("AVG_ROW_LENGTH"), "AVG_ROW_LENGTH"),
+        (
+            table.options.row_format() != other.options.row_format() || differs("KEY_BLOCK_SIZE"),
+            "ROW_FORMAT",
+        ),
+        (differs("STATS_PERSISTENT") || differs("CHECKSUM"), "TABLE OPTION"),
+        (
+            table.collation.charset() != other.collation.charset(),
+            "CHARACTER SET",
+        ),
+    ];
+    match attributes.iter().find(|(differs, _)| *differs) {
+        Some((_, name)) => Err(Error::new(
+            1731,
+            format!("Non matching attribute '{name}' between partition and table"),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The column, prefix, direction and direction of entries of each part. In indexes of older versions the last

@@ -6,7 +6,7 @@ use schema::model::{Handle, Table};
 use schema::partition::{Bound, Method, Partition, Partitioning, unknown_partition};
 use types::{Error, Result};
 
-use super::columns::{changes_types, replaces_all};
+use super::columns::{moves_rows, replaces_all};
 use crate::altered::Altered;
 use crate::rewrite::{Rewrite, rewrites};
 
@@ -20,7 +20,7 @@ pub(crate) fn apply(base: &Table, changes: &[AlterChange], altered: &mut Altered
         AlterChange::Repartition(wanted) => Some(wanted),
         _ => None,
     });
-    let moves = wanted.is_some() || changes_types(base, &altered.table)?;
+    let moves = wanted.is_some() || moves_rows(base, &altered.table)?;
     if moves {
         let why = Rewrite {
             copies: wanted.is_none_or(replaces_all),
@@ -170,6 +170,13 @@ fn clear_id_of(partitioning: &mut Partitioning, leaf: usize) {
 
 /// ADD PARTITION with a list. Returns whether rows must be copied.
 fn add(partitioning: &mut Partitioning, partitions: &[Partition]) -> Result<bool> {
+    if partitions.iter().any(|new| new.width() != partitioning.width()) {
+        return Err(Error::new(
+            1513,
+            "Trying to Add partition(s) with wrong number of subpartitions",
+        ));
+    }
+    list_subpartitions_of(partitioning, partitions);
     let by_hash = !partitioning.by.method.has_values();
     partitioning.partitions.extend(partitions.iter().cloned());
     if !by_hash {
@@ -179,6 +186,11 @@ fn add(partitioning: &mut Partitioning, partitions: &[Partition]) -> Result<bool
     partitioning.listed = true;
     partitioning.clear_ids();
     Ok(true)
+}
+
+/// Subpartitions are shown from now on if a statement has listed those of one partition.
+fn list_subpartitions_of(partitioning: &mut Partitioning, new: &[Partition]) {
+    partitioning.subpartitions_listed |= new.iter().any(Partition::lists_subpartitions);
 }
 
 /// No partition can follow MAXVALUE. MySQL reports this before all other errors.
@@ -213,11 +225,10 @@ fn add_count(partitioning: &mut Partitioning, count: u64) -> Result<()> {
     if count == 0 {
         return Err(Error::new(1514, "At least one partition must be added"));
     }
-    let mut number = partitioning.partitions.len();
+    partitioning.count_given = true;
     for _ in 0..count.min(schema::partition::MAX_PARTITIONS as u64 + 1) {
-        while partitioning.partition_named(&format!("p{number}")).is_some() {
-            number += 1;
-        }
+        // A name that is there already is an error, as in MySQL.
+        let number = partitioning.partitions.len();
         partitioning.partitions.push(Partition {
             name: format!("p{number}"),
             values: Vec::new(),
@@ -245,6 +256,7 @@ fn coalesce(partitioning: &mut Partitioning, count: u64) -> Result<()> {
         return Err(cannot_remove_all());
     };
     partitioning.partitions.truncate(left as usize);
+    partitioning.count_given = true;
     partitioning.clear_ids();
     Ok(())
 }
@@ -295,7 +307,10 @@ fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partiti
     let mut positions = Vec::new();
     for name in names {
         let at = partitioning.partition_named(name);
-        positions.push(at.ok_or_else(|| wrong_list("REORGANIZE"))?);
+        match at {
+            Some(at) if !positions.contains(&at) => positions.push(at),
+            _ => return Err(wrong_list("REORGANIZE")),
+        }
     }
     if positions.windows(2).any(|pair| pair[1] != pair[0] + 1) {
         return Err(Error::new(
@@ -315,8 +330,16 @@ fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partiti
             partition.name.clone_from(&new.name);
             partition.options = new.options.clone();
         }
+        partitioning.listed = true;
         return Ok(false);
     }
+    if into.iter().any(|new| new.width() != partitioning.width()) {
+        return Err(Error::new(
+            1485,
+            "Wrong number of subpartitions defined, mismatch with previous setting",
+        ));
+    }
+    list_subpartitions_of(partitioning, into);
     let end = |partition: Option<&Partition>| partition.map(|p| p.values.clone());
     let is_last = last + 1 == partitioning.partitions.len();
     let (before, after) = (end(partitioning.partitions.get(last)), end(into.last()));

@@ -162,13 +162,14 @@ impl SharedJobs {
             publish_state(publisher, job, options, SchemaState::WriteOnly, Some(before))?;
         }
         let cluster = &publisher.cluster;
-        let done = backfill(cluster, &*self.table_of(job)?, job, watch)?;
+        let mut done = backfill(cluster, &*self.table_of(job)?, job, watch)?;
         if job.change.as_ref().is_some_and(|made| !made.new_keys.is_empty()) {
             let before = before.max(SchemaState::WriteOnly);
             publish_state(publisher, job, options, SchemaState::Public, Some(before))?;
         }
         if let Some(made) = job.change.as_ref().filter(|made| made.validates()) {
-            rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
+            let checked = rows::validate(cluster, &*self.table_of(job)?, made, watch.interrupt)?;
+            done = done.with_checked(checked);
         }
         freeze(publisher, job, options, |_| Ok(()))?;
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
@@ -204,13 +205,13 @@ impl SharedJobs {
             true => change.put_table_back(&reserve_ids(base, altered)),
             false => Ok(()),
         })?;
-        rows::inspect(cluster, base, altered, statement)?;
+        let checked = rows::inspect(cluster, base, altered, statement)?;
         let works = (builds || altered.rewrite.is_some()).then_some(&*job);
         let (made, counter) = exclusive_steps(cluster, base, altered, works, statement)?;
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
             end_with_altered(change, Some(job), altered, counter)
         })?;
-        Ok(made)
+        Ok(made.with_checked(checked))
     }
 
     /// DROP, TRUNCATE, RENAME: freezes the tables that `resolve` finds, and publishes `make`. Starts again if

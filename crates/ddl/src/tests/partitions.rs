@@ -48,6 +48,7 @@ fn partitioning(by: PartitionBy, partitions: Vec<Partition>) -> PartitionChange 
         sub: None,
         partitions,
         listed: true,
+        count_given: false,
         subpartitions_listed: false,
     }))
 }
@@ -163,6 +164,7 @@ fn new_primary_key(columns: &[&str]) -> AlterChange {
         generated: false,
         primary: true,
         using_btree: false,
+        full_text: None,
     }
 }
 

@@ -191,6 +191,7 @@ impl Collected {
     }
 
     fn take(&mut self, group: usize, mut row: Row, max_bytes: usize) {
+        let most = max_bytes.saturating_mul(self.utf8_bytes_per_byte());
         let Some(group) = self.groups.get_mut(group) else {
             return;
         };
@@ -200,7 +201,7 @@ impl Collected {
                 return;
             }
             self.bytes += key_bytes;
-        } else if self.concat.is_some() && self.sorter.is_none() && group.text_bytes > max_bytes {
+        } else if self.concat.is_some() && self.sorter.is_none() && group.text_bytes > most {
             return;
         }
         group.text_bytes += row.text.len();
@@ -227,29 +228,55 @@ impl Collected {
         Ok(value_of(&self.ty, text))
     }
 
-    /// The texts with the separator between them, cut at `@@group_concat_max_len` bytes: 1260, an error in strict DML.
+    /// The texts with the separator between them, cut at `@@group_concat_max_len` bytes of the result's character
+    /// set: 1260, an error in strict DML.
     fn concatenate(&self, rows: &[&Row], separator: &str, ctx: &EvalContext) -> Result<Vec<u8>> {
-        let max = ctx.group_concat_max_len;
+        let mut room = ctx.group_concat_max_len;
         let mut out = Vec::new();
         for (number, row) in rows.iter().enumerate() {
-            if number > 0 {
-                out.extend_from_slice(separator.as_bytes());
-            }
-            out.extend_from_slice(&row.text);
             let shown = self.shown.fetch_add(1, Ordering::Relaxed) + 1;
-            if out.len() <= max {
-                continue;
+            let separator = if number > 0 { separator.as_bytes() } else { b"" };
+            for part in [separator, &row.text[..]] {
+                let (length, bytes) = self.fitting(part, room);
+                out.extend_from_slice(&part[..length]);
+                room -= bytes;
+                if length < part.len() {
+                    let message = format!("Row {shown} was cut by GROUP_CONCAT()");
+                    ctx.conversion_lost(errno::ER_CUT_VALUE_GROUP_CONCAT, message)?;
+                    return Ok(out);
+                }
             }
-            let mut end = max;
-            while !self.ty.is_binary() && end > 0 && out.get(end).is_some_and(|b| b & 0xc0 == 0x80) {
-                end -= 1;
-            }
-            out.truncate(end);
-            let message = format!("Row {shown} was cut by GROUP_CONCAT()");
-            ctx.conversion_lost(errno::ER_CUT_VALUE_GROUP_CONCAT, message)?;
-            break;
         }
         Ok(out)
+    }
+
+    /// How much of a text fits into `room` bytes of the result's character set, and how many of them it takes.
+    fn fitting(&self, text: &[u8], room: usize) -> (usize, usize) {
+        let charset = self.ty.collation.charset();
+        if charset.is_utf8() && text.len() <= room {
+            return (text.len(), text.len());
+        }
+        let text = match std::str::from_utf8(text) {
+            Ok(text) if !self.ty.is_binary() => text,
+            _ => return (text.len().min(room), text.len().min(room)),
+        };
+        let mut used = 0;
+        for (at, character) in text.char_indices() {
+            let bytes = charset.encoded_len(character.encode_utf8(&mut [0; 4]));
+            if used + bytes > room {
+                return (at, used);
+            }
+            used += bytes;
+        }
+        (text.len(), used)
+    }
+
+    /// How many bytes of UTF-8 a byte of the result's character set can come from.
+    fn utf8_bytes_per_byte(&self) -> usize {
+        match self.ty.collation.charset().is_utf8() {
+            true => 1,
+            false => 3,
+        }
     }
 }
 

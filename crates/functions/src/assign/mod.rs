@@ -25,6 +25,7 @@ use crate::EvalContext;
 use crate::context::Strictness;
 use crate::datum::Datum;
 use crate::eval::output::append;
+use crate::json::loss::JsonLoss;
 
 pub use number::integer_range;
 pub use stored::stored_in;
@@ -255,11 +256,17 @@ impl Target<'_> {
 
     /// 3156: JSON that is not a value of the type. `kind` is the type's name in messages.
     fn invalid_json(&self, kind: &str) -> Result<()> {
+        self.json_lost(JsonLoss::Invalid, kind)
+    }
+
+    /// The same for any reason.
+    fn json_lost(&self, loss: JsonLoss, kind: &str) -> Result<()> {
+        let (code, reason) = loss.code();
         let message = format!(
-            "Invalid JSON value for CAST to {kind} from column {} at row {}",
+            "{reason} JSON value for CAST to {kind} from column {} at row {}",
             self.column, self.row_number
         );
-        self.lost(errno::ER_INVALID_JSON_VALUE_FOR_CAST, message)
+        self.lost(code, message)
     }
 
     /// A note: 1265, in every mode.

@@ -137,11 +137,24 @@ fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
         TypeKind::Float | TypeKind::Double => "DOUBLE",
         _ => "INTEGER",
     };
+    if let JsonView::String(text) = json.view()
+        && kind == "INTEGER"
+    {
+        let (bits, loss) = crate::json::convert::integer_of_text(text);
+        if let Some(loss) = loss {
+            target.json_lost(loss, kind)?;
+        }
+        let inner = Target {
+            from: &SqlType::BIGINT,
+            ..*target
+        };
+        return inner.convert(Datum::Int(bits.cast_signed()));
+    }
     let (value, from) = match crate::json::convert::scalar(json) {
         Some(found) => found,
         None => {
             target.invalid_json(kind)?;
-            number_before_other_text(json, kind == "INTEGER")
+            number_before_other_text(json)
         }
     };
     let inner = Target {
@@ -152,15 +165,11 @@ fn from_json(target: &Target<'_>, json: JsonRef<'_>) -> Result<Value> {
 }
 
 /// The number at the beginning of a JSON string that has more than a number; 0 for anything else.
-fn number_before_other_text(json: JsonRef<'_>, whole: bool) -> (Value, SqlType) {
+fn number_before_other_text(json: JsonRef<'_>) -> (Value, SqlType) {
     let JsonView::String(text) = json.view() else {
         return (Value::Int(0), SqlType::BIGINT);
     };
-    let parsed = Decimal::parse_prefix(text.as_bytes());
-    let number = match whole {
-        true => parsed.value.truncate(0),
-        false => parsed.value,
-    };
+    let number = Decimal::parse_prefix(text.as_bytes()).value;
     (Value::Decimal(number), SqlType::decimal(65, number.scale))
 }
 

@@ -13,9 +13,6 @@ use crate::temporal::{
 
 const DAY_US: i64 = 86_400_000_000;
 
-/// The last second of TIMESTAMP, in seconds since 1970 UTC: 2038-01-19 03:14:07.
-const TIMESTAMP_MAX_SECONDS: i64 = i32::MAX as i64;
-
 /// Why a value does not fit. The error has the same text for each reason, the warning does not.
 #[derive(Clone, Copy)]
 enum Reason {
@@ -152,19 +149,10 @@ fn no_json(target: &Target<'_>) -> Result<Value> {
     Ok(Value::Null)
 }
 
-/// Whether a local time is one that a TIMESTAMP can hold, or the zero date.
+/// Whether a local time is one that a TIMESTAMP can hold, or the zero date; a strict one must exist in the zone.
 fn is_timestamp(target: &Target<'_>, at: &DateTime) -> bool {
-    if *at == DateTime::ZERO {
-        return true;
-    }
-    let zone = target.ctx.time_zone;
-    if !DateRules::CALENDAR.accept(at) || target.is_strict() && zone.is_skipped(at) {
-        return false;
-    }
-    match zone.to_unix_us(at) {
-        Some(us) => (1..=TIMESTAMP_MAX_SECONDS).contains(&us.div_euclid(1_000_000)),
-        None => false,
-    }
+    let is_skipped = || target.is_strict() && target.ctx.time_zone.is_skipped(at);
+    temporal::is_timestamp(at, target.ctx) && (*at == DateTime::ZERO || !is_skipped())
 }
 
 /// The largest number that could be a point in time: 9999-99-99 99:99:99.
@@ -201,10 +189,10 @@ fn datetime_of_text(
         Err(NoDate::Zero | NoDate::Refused) => return Ok(Err(Reason::OutOfRange)),
         Err(NoDate::Other | NoDate::Fields) => return Ok(Err(Reason::Unreadable)),
     };
+    warn_delimiter(parsed.delimiter, text, target.ctx)?;
     if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
-    warn_delimiter(parsed.delimiter, text, target.ctx)?;
     Ok(temporal::complete(&parsed, target.ctx).ok_or(not_rounded(&parsed.value)))
 }
 
@@ -268,7 +256,8 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
             return Ok(Some(0));
         }
     };
-    if parsed.clamped {
+    let us = parsed.rounded(target.ctx);
+    if parsed.clamped || Time(us).clamped().0 != us {
         target.wrong_temporal(&value, Reason::OutOfRange)?;
     } else if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;
@@ -284,5 +273,5 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
         Some(date) if (date.year, date.month) == (0, 0) => i64::from(date.day),
         _ => 0,
     };
-    Ok(Some(parsed.rounded(target.ctx) + days * DAY_US))
+    Ok(Some(us + days * DAY_US))
 }

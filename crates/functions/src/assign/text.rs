@@ -118,6 +118,7 @@ fn decode(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<String>
     if let Some(text) = charset::decode(bytes, charset) {
         return Ok(text);
     }
+    let bytes = &charset.whole_characters(bytes);
     let (text, valid) = charset.decode_prefix(bytes);
     incorrect_string(target, bytes.get(valid..).unwrap_or_default())?;
     Ok(text.into_owned())

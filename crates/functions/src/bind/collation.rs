@@ -116,7 +116,7 @@ fn derive_call(name: &str, args: &[Expr], ty: &SqlType) -> Derived {
         }
         // It is compared with text as bytes.
         "ill-formed text" => Derived::new(ty.collation, Implicit, false),
-        "convert using" | "@" => Derived::new(ty.collation, Implicit, false),
+        "convert using" | "@" | "@ now" | "@:=" => Derived::new(ty.collation, Implicit, false),
         "binary" => Derived::new(ty.collation, Implicit, false),
         // Their collation does not come from an argument.
         "json_unquote" | "->>" | "json_type" | "json_value" | "json_pretty" | "json_quote" | "unhex"
@@ -153,10 +153,22 @@ fn mixed<'a>(args: impl Iterator<Item = &'a Expr>, ty: &SqlType) -> Derived {
     Derived::new(ty.collation, coercibility, ascii)
 }
 
-/// The collation on which all of `items` agree; `None` if they do not, or if there are none.
+/// The collation on which all of `items` agree; `None` if they do not, or if there are none. An explicit
+/// collation decides for items that do not agree without it.
 fn combine(items: &[Derived]) -> Option<Derived> {
     let (first, rest) = items.split_first()?;
-    rest.iter().try_fold(*first, |a, b| combine_two(a, *b))
+    let mut disagree = false;
+    let mut all = *first;
+    for item in rest {
+        if all.collation != item.collation && (all.coercibility, item.coercibility) == EXPLICIT_BOTH {
+            return None;
+        }
+        all = combine_two(all, *item).unwrap_or_else(|| {
+            disagree = true;
+            Derived::new(Collation::Binary, Coercibility::None, all.ascii && item.ascii)
+        });
+    }
+    (!disagree || all.coercibility == Coercibility::Explicit).then_some(all)
 }
 
 /// Two explicit collations are an error.
@@ -165,9 +177,6 @@ const EXPLICIT_BOTH: (Coercibility, Coercibility) = (Coercibility::Explicit, Coe
 fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     let ascii = a.ascii && b.ascii;
     let take = |d: Derived| Some(Derived { ascii, ..d });
-    if a.collation != b.collation && (a.coercibility, b.coercibility) == EXPLICIT_BOTH {
-        return None;
-    }
     if a.collation.charset() != b.collation.charset() {
         if a.collation == Collation::Binary || b.collation == Collation::Binary {
             // A binary string wins over text of the same coercibility.
@@ -217,9 +226,31 @@ fn holds_all_of(a: Derived, b: Derived) -> bool {
     let unicode = |d: Derived| d.collation.charset().is_unicode();
     let stronger = a.coercibility < b.coercibility;
     let equal = a.coercibility == b.coercibility;
-    // utf8mb4 has the characters of all others.
-    let wider = !unicode(b) || a.collation.charset() == Charset::Utf8mb4;
+    let wider = !unicode(b) || is_widest(a.collation);
     (unicode(a) && (stronger || equal && wider)) || (b.ascii && (stronger || equal && !a.ascii))
+}
+
+/// Whether MySQL converts all other Unicode character sets to that of the collation.
+fn is_widest(collation: Collation) -> bool {
+    match collation.charset() {
+        Charset::Utf8mb4 => true,
+        Charset::Utf32 => collation != Collation::Utf32Bin,
+        _ => false,
+    }
+}
+
+/// The columns that a set operation combines must agree on a collation.
+///
+/// # Errors
+/// 1271.
+pub(crate) fn check_combined(args: &[Expr]) -> Result<()> {
+    match mixed(args.iter(), &SqlType::NULL).coercibility {
+        Coercibility::None => Err(Error::new(
+            1271,
+            "Illegal mix of collations for operation 'UNION'",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The collation of a result made of `args`. Numbers are ignored; if there are only numbers, it is
@@ -250,7 +281,10 @@ fn resolve(args: &[&Expr], connection: Collation, operation: &str, compares: boo
     if compares && result.coercibility == Coercibility::None {
         return Err(illegal_mix(&strings, operation));
     }
-    let lost = args.iter().any(|a| !fits(a, result.collation.charset()));
+    let charset = result.collation.charset();
+    let lost = args
+        .iter()
+        .any(|a| !fits(a, charset) || !compares && may_lose(a, charset));
     if lost {
         return Err(illegal_mix(&strings, operation));
     }
@@ -282,6 +316,19 @@ fn refuse_ill_formed(args: &[&Expr], operation: &str) -> Result<()> {
         true => Err(illegal_mix(&texts, operation)),
         false => Ok(()),
     }
+}
+
+/// Whether an expression with a value for each row has characters that may not exist in the character set of
+/// a result. MySQL converts only constants to such a set, because it knows their values.
+fn may_lose(expr: &Expr, charset: Charset) -> bool {
+    let derived = derive(expr);
+    let from = derived.collation.charset();
+    derived.coercibility < Coercibility::Numeric
+        && !derived.ascii
+        && from != charset
+        && !charset.is_unicode()
+        && ![from, charset].contains(&Charset::Binary)
+        && !expr.is_constant()
 }
 
 /// Whether a literal can be written in a character set.

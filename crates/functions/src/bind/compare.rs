@@ -8,7 +8,7 @@ use types::{Result, SqlType, TypeKind, Value};
 
 use super::arguments::{condition, implicit_cast, numeric_type, reads_branches, text_type};
 use super::collation;
-use super::env::TypeEnv;
+use super::env::{NoDate, TypeEnv};
 use crate::Expr;
 use crate::expr::Binding;
 
@@ -167,7 +167,7 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         return Ok(year);
     }
     if ty.is_datetime() {
-        let as_number = other_ty.is_numeric() && !is_read_as_date(other, &expr);
+        let as_number = other_ty.is_numeric() && !is_read_as_date(other, &expr, kind, env);
         return Ok(if as_number {
             implicit_cast(expr, numeric_type(&ty))
         } else {
@@ -178,12 +178,12 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         return Ok(implicit_cast(expr, SqlType::datetime(ty.decimals)));
     }
     if ty.is_numeric() {
-        if !is_read_as_date(&expr, other) {
+        if !is_read_as_date(&expr, other, kind, env) {
             return Ok(expr);
         }
         return match literal_date(&expr, &other_ty) {
             Some(date) => Ok(date),
-            None => internal(DATETIME_NUMBER, expr, SqlType::datetime(6), &other_ty),
+            None => number_as_date(expr, other, kind, env),
         };
     }
     let moment = SqlType::datetime(6);
@@ -195,6 +195,9 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         return Ok(implicit_cast(expr, moment));
     }
     let is_parameter = matches!(expr, Expr::Param { .. }) && !env.literal_params;
+    if kind == ComparisonKind::Operator {
+        note_date(&expr, other, env);
+    }
     let function = match kind {
         ComparisonKind::Case if is_parameter => DATETIME_OPERAND,
         ComparisonKind::Case => DATETIME_LIST_ITEM,
@@ -211,6 +214,37 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         args.push(text_literal(label.name().unwrap_or_default()));
     }
     Ok(constant)
+}
+
+/// Notes a literal text that is compared with a date: MySQL reads it before it runs the statement.
+fn note_date(text: &Expr, date: &Expr, env: &TypeEnv) {
+    match text {
+        Expr::Param { index, .. } if env.literal_params => env.notes.date_params.borrow_mut().push(*index),
+        Expr::Literal {
+            value: Value::String(text),
+            ..
+        } if !crate::temporal::is_date_constant(text, &env.sql_mode) => {
+            let (kind, name) = match date.ty().kind {
+                TypeKind::Date => ("date", "DATE"),
+                TypeKind::Timestamp => ("datetime", "TIMESTAMP"),
+                _ => ("datetime", "DATETIME"),
+            };
+            let column = match date {
+                Expr::Column { label, .. } => label.name(),
+                _ => None,
+            };
+            env.notes.no_dates.borrow_mut().push(NoDate {
+                incorrect: match column {
+                    Some(column) => {
+                        format!("Incorrect {kind} value: '{text}' for column '{column}' at row 1")
+                    }
+                    None => format!("Truncated incorrect {kind} value: '{text}'"),
+                },
+                wrong: format!("Incorrect {name} value: '{text}'"),
+            });
+        }
+        _ => {}
+    }
 }
 
 /// `expr`, converted to be compared with `other`, one of which is a YEAR and the other a date. A constant
@@ -239,11 +273,39 @@ fn beside_year(expr: &Expr, other: &Expr, kind: ComparisonKind) -> Result<Option
     }
 }
 
-/// Whether a number that is compared with a date is read as a date: if it is a parameter, or a literal whose
-/// digits are a date, and is compared with a column.
-fn is_read_as_date(number: &Expr, date: &Expr) -> bool {
-    let parameter = matches!(number, Expr::Param { ty, .. } if ty.is_integer() || ty.is_decimal());
-    matches!(date, Expr::Column { .. }) && (parameter || literal_date(number, &date.ty()).is_some())
+/// Whether a number that is compared with a date is read as a date: if it is constant, and is compared with a column.
+fn is_read_as_date(number: &Expr, date: &Expr, kind: ComparisonKind, env: &TypeEnv) -> bool {
+    let Expr::Column { label, .. } = date else {
+        return false;
+    };
+    let is_stored = label.name().is_some() && kind != ComparisonKind::Case;
+    let constant = match number {
+        Expr::Param { ty, .. } if ty.is_integer() || ty.is_decimal() => return true,
+        Expr::Param { .. } => env.literal_params,
+        number => number.is_constant() && !reads_variable(number),
+    };
+    constant && is_stored || literal_date(number, &date.ty()).is_some()
+}
+
+/// A constant number as the date that a column would store. Only that of a statement's own text is rounded to the
+/// column's digits, and warns.
+fn number_as_date(number: Expr, column: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
+    let ty = column.ty();
+    let is_of_text = !matches!(number, Expr::Param { .. }) || env.literal_params;
+    let name = match column {
+        Expr::Column { label, .. } if is_of_text && kind != ComparisonKind::Case => label.name(),
+        _ => None,
+    };
+    let digits = match (name, ty.kind) {
+        (None, _) => 6,
+        (Some(_), TypeKind::Date) => 0,
+        (Some(_), _) => ty.decimals,
+    };
+    let mut date = internal(DATETIME_NUMBER, number, SqlType::datetime(digits), &ty)?;
+    if let (Expr::Call { args, .. }, Some(name)) = (&mut date, name) {
+        args.push(text_literal(name));
+    }
+    Ok(date)
 }
 
 /// The date that the digits of a literal number stand for.
@@ -269,6 +331,9 @@ fn time_side(expr: Expr, other: &Expr, env: &TypeEnv) -> Expr {
     }
     let column = |e: &Expr| matches!(e, Expr::Column { .. });
     if ty.kind == TypeKind::Time {
+        if literal_time(other, &expr, env).is_some() {
+            return expr;
+        }
         if other_ty.is_string() {
             let readable = column(&expr) && other.is_constant() && spells_time(other, env);
             return if readable {
@@ -279,9 +344,20 @@ fn time_side(expr: Expr, other: &Expr, env: &TypeEnv) -> Expr {
         }
         return implicit_cast(expr, numeric_type(&ty));
     }
+    if ty.is_numeric() && column(other) {
+        if let Some(time) = literal_time(&expr, other, env) {
+            return time;
+        }
+        note_incorrect(&expr, other, env);
+    }
     if ty.is_string() && column(other) && expr.is_constant() {
         if spells_time(&expr, env) {
-            return match internal(TIME_CONSTANT, expr.clone(), SqlType::time(6), &other_ty) {
+            return match internal(
+                TIME_CONSTANT,
+                expr.clone(),
+                SqlType::time(other_ty.decimals),
+                &other_ty,
+            ) {
                 Ok(constant) => constant,
                 Err(_) => expr,
             };
@@ -289,6 +365,26 @@ fn time_side(expr: Expr, other: &Expr, env: &TypeEnv) -> Expr {
         note_incorrect(&expr, other, env);
     }
     expr
+}
+
+/// The TIME that a column would store of a literal number.
+fn literal_time(number: &Expr, column: &Expr, env: &TypeEnv) -> Option<Expr> {
+    let (Expr::Column { ty, .. }, true) = (column, number.ty().is_numeric()) else {
+        return None;
+    };
+    let value = match number {
+        Expr::Literal { value, .. } => value,
+        Expr::Param { .. } if env.literal_params => {
+            env.notes.needs_literals.set(true);
+            return None;
+        }
+        _ => return None,
+    };
+    let us = crate::temporal::time_of_number(value, ty.decimals, &env.sql_mode)?;
+    Some(Expr::Literal {
+        value: Value::Int(us),
+        ty: SqlType::time(ty.decimals),
+    })
 }
 
 /// Whether a constant text is read as a TIME. Literals that are not a TIME are compared as text.
@@ -308,15 +404,10 @@ fn spells_time(expr: &Expr, env: &TypeEnv) -> bool {
 }
 
 fn note_incorrect(literal: &Expr, column: &Expr, env: &TypeEnv) {
-    if let (
-        Expr::Literal {
-            value: Value::String(text),
-            ..
-        },
-        Expr::Column { label, .. },
-    ) = (literal, column)
-        && !text.is_empty()
+    if let (Expr::Literal { value, ty }, Expr::Column { label, .. }) = (literal, column)
+        && *value != Value::from("")
     {
+        let text = value.display_text(ty);
         env.notes.incorrect.borrow_mut().push(format!(
             "Incorrect time value: '{text}' for column '{}' at row 1",
             label.name().unwrap_or_default()

@@ -28,6 +28,15 @@ pub struct TypeEnv {
     pub notes: BindNotes,
 }
 
+/// A constant text that is no date.
+#[derive(Debug, Clone)]
+pub struct NoDate {
+    /// The message of 1292.
+    pub incorrect: String,
+    /// The error of 1525.
+    pub wrong: String,
+}
+
 /// Notes of binding, besides the bound expression.
 #[derive(Debug, Clone, Default)]
 pub struct BindNotes {
@@ -37,6 +46,11 @@ pub struct BindNotes {
     /// Constants that are not valid for the type they are compared with: warnings 1292, errors in strict
     /// writes.
     pub incorrect: RefCell<Vec<String>>,
+    /// Constant texts that are compared with dates and are none: error 1525, in strict writes 1292.
+    pub no_dates: RefCell<Vec<NoDate>>,
+    /// The parameters that stand for constant texts that are compared with dates. A statement where one is no date is bound
+    /// with its literals.
+    pub date_params: RefCell<Vec<usize>>,
     /// How often a JSON value is used as a truth value: warnings 3986.
     pub json_truths: Cell<u32>,
     /// The types of assigned user variables: the type of the current value combined with that of the new one.

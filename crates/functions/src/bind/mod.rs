@@ -117,7 +117,13 @@ pub fn without_members(expr: Expr) -> Expr {
 /// The type of a column of UNION, INTERSECT or EXCEPT. `parts` are its columns in the operands. Error 1267 if
 /// their collations are incompatible.
 pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
+    if let Some(members) = members_of_one(parts) {
+        return Ok(members);
+    }
     let ty = common::unify(parts, "UNION", env)?;
+    if ty.is_string() {
+        collation::check_combined(parts)?;
+    }
     // MySQL counts the bytes of a TEXT as characters here, so that a larger type is needed.
     let widens = ty.collation.charset().max_bytes_per_char() > 1;
     let kind = match ty.kind {
@@ -127,6 +133,13 @@ pub fn union_type(parts: &mut [Expr], env: &TypeEnv) -> Result<SqlType> {
         kind => kind,
     };
     Ok(SqlType { kind, ..ty })
+}
+
+/// The ENUM or SET of the only column that is not NULL.
+fn members_of_one(parts: &[Expr]) -> Option<SqlType> {
+    let mut typed = parts.iter().map(Expr::ty).filter(|ty| ty.kind != TypeKind::Null);
+    let ty = typed.next().filter(SqlType::has_members)?;
+    (parts.len() > 1 && typed.next().is_none()).then_some(ty)
 }
 
 /// Converts a column of an operand to the type of the result. In a text column, a BIT becomes the digits of
@@ -185,7 +198,7 @@ pub fn case(
 /// date, but a text before WHEN is compared with the text of the date.
 fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> {
     let (of_operand, of_when) = (operand.ty(), when.ty());
-    if of_operand.is_datetime() && of_when.is_string() {
+    if of_operand.is_datetime() && (of_when.is_string() || of_when.is_numeric()) {
         let (operand, when) = compare::pair(operand, when, "=", env, ComparisonKind::Case)?;
         return Ok(vec![operand, when]);
     }

@@ -3,6 +3,7 @@
 use types::{Result, SqlType, TypeKind, errno};
 
 use crate::datum::Datum;
+use crate::json::loss::JsonLoss;
 use crate::{EvalContext, Expr};
 
 /// A conversion, apart from the value.
@@ -42,6 +43,11 @@ impl Conversion<'_> {
     /// Warning 3156, an error in strict DML: JSON that is not a value of the type. `kind` is the type's name
     /// in messages.
     pub fn invalid_json(&self, kind: &str) -> Result<()> {
+        self.json_lost(JsonLoss::Invalid, kind)
+    }
+
+    /// The same for any reason.
+    pub fn json_lost(&self, loss: JsonLoss, kind: &str) -> Result<()> {
         let column = match self.input {
             Expr::Column { label, .. } => label.name().unwrap_or("column"),
             Expr::Call { function, .. } => match function.0.name {
@@ -50,9 +56,10 @@ impl Conversion<'_> {
             },
             _ => "cast_as_json",
         };
+        let (code, reason) = loss.code();
         self.ctx.conversion_lost(
-            errno::ER_INVALID_JSON_VALUE_FOR_CAST,
-            format!("Invalid JSON value for CAST to {kind} from column {column} at row 1"),
+            code,
+            format!("{reason} JSON value for CAST to {kind} from column {column} at row 1"),
         )
     }
 }

@@ -1,12 +1,14 @@
 //! Conversions to numbers.
 
-use types::json::JsonRef;
+use types::json::{JsonRef, JsonView};
 use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::conversion::Conversion;
 use super::number_text::{is_space, parse_double, parse_integer};
 use crate::datum::Datum;
+use crate::json::convert::{integer_of_text, scalar};
+use crate::json::loss::JsonLoss;
 use crate::{EvalContext, Expr};
 
 /// `CAST(... AS SIGNED)`, and integer arguments of functions.
@@ -201,7 +203,10 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
                 };
                 conversion.truncated(kind, value)?;
             }
-            parsed.value
+            match conversion.implicit && to.decimals == Decimal::MAX_SCALE && parsed.value == Decimal::ZERO {
+                true => nearest_to_zero(text),
+                false => parsed.value,
+            }
         }
         other => temporal_number(other, &conversion.from).unwrap_or(Decimal::ZERO),
     };
@@ -211,6 +216,16 @@ pub(super) fn to_decimal(value: Datum<'_>, conversion: &Conversion<'_>) -> Resul
     match exact.rescale(to.decimals) {
         Some(d) if u32::from(d.digits()) <= to.length => Ok(Value::Decimal(d)),
         _ => clamp(exact.is_negative(), conversion),
+    }
+}
+
+/// A text that is a number too small for a DECIMAL is still not 0 in a comparison.
+fn nearest_to_zero(text: &[u8]) -> Decimal {
+    let smallest = Decimal::from_i128(1, Decimal::MAX_SCALE);
+    match parse_double(text).value {
+        0.0 => Decimal::ZERO,
+        ..0.0 => smallest.neg(),
+        _ => smallest,
     }
 }
 
@@ -287,14 +302,39 @@ pub(crate) fn full_year(number: i64) -> Option<u64> {
     }
 }
 
-/// The number in a JSON value, converted further by `then`. 0 and warning 3156 if it is not a number.
+/// The number in a JSON value, converted further by `then`; warning 3156 if it is not a number. Of a string it is the
+/// number at its beginning.
 fn json_number(
     json: JsonRef<'_>,
     conversion: &Conversion<'_>,
     kind: &str,
     then: fn(Datum<'_>, &Conversion<'_>) -> Result<Value>,
 ) -> Result<Value> {
-    let (value, from) = match crate::json::convert::scalar(json) {
+    if let JsonView::String(text) = json.view() {
+        let loss = match kind {
+            "INTEGER" => integer_of_text(text).1,
+            _ => (text.is_empty() || !parse_double(text.as_bytes()).complete).then_some(JsonLoss::Invalid),
+        };
+        let silent;
+        let ctx = match loss {
+            None => conversion.ctx,
+            Some(loss) => {
+                conversion.json_lost(loss, kind)?;
+                silent = EvalContext::default();
+                &silent
+            }
+        };
+        let from = SqlType::varchar(text.len() as u32, types::Collation::Utf8mb4Bin);
+        return then(
+            Datum::String(text),
+            &Conversion {
+                from,
+                ctx,
+                ..*conversion
+            },
+        );
+    }
+    let (value, from) = match scalar(json) {
         Some(found) => found,
         None => {
             conversion.invalid_json(kind)?;

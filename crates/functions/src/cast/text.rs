@@ -163,6 +163,7 @@ pub fn cannot_convert_message(bytes: &[u8], from: Charset, to: Charset) -> Strin
 
 /// Bytes that are not text in a character set: NULL, or in ASCII text with `?`. Warning 1300, in writes, too.
 pub(crate) fn invalid(bytes: &[u8], target: Charset, ctx: &EvalContext) -> Result<Option<String>> {
+    let bytes = &target.whole_characters(bytes);
     ctx.warn(errno::ER_INVALID_CHARACTER_STRING, target.invalid_message(bytes))?;
     let ascii = |byte: &u8| if byte.is_ascii() { char::from(*byte) } else { '?' };
     Ok((target == Charset::Ascii).then(|| bytes.iter().map(ascii).collect()))

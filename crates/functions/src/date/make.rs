@@ -2,7 +2,7 @@
 //! SEC_TO_TIME, TIME_TO_SEC, LAST_DAY.
 
 use types::temporal::{DateTime, Time};
-use types::{Result, SqlType, Value, errno};
+use types::{Decimal, Result, SqlType, Value, errno};
 
 use super::{datetime_at, exact_seconds, fraction_digits, integer, time_at, time_value};
 use crate::datum::Datum;
@@ -140,13 +140,32 @@ fn maketime(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [hours, minutes, seconds] = args else {
         return Ok(Value::Null);
     };
-    let micros = temporal::micros_of_seconds(&to_decimal(seconds), call.ctx);
-    let (Some(micros @ 0..60_000_000), minutes @ 0..=59) = (micros, minutes.int()) else {
+    let seconds = to_decimal(seconds);
+    let in_minute = !seconds.is_negative() && seconds < Decimal::from_i64(60);
+    let micros = temporal::micros_of_seconds(&seconds, call.ctx);
+    let (true, Some(micros), minutes @ 0..=59) = (in_minute, micros, minutes.int()) else {
         return Ok(Value::Null);
     };
-    let hours = hours.int();
-    let us = i128::from(hours.unsigned_abs()) * 3_600_000_000 + i128::from(minutes) * 60_000_000 + micros;
-    time_value(call, if hours < 0 { -us } else { us })
+    let hours = match hours {
+        Datum::UInt(hours) => i128::from(*hours),
+        hours => i128::from(hours.int()),
+    };
+    let us = hours.abs() * 3_600_000_000 + i128::from(minutes) * 60_000_000 + micros;
+    if us <= i128::from(Time::MAX.0) {
+        return time_value(call, if hours < 0 { -us } else { us });
+    }
+    // The warning shows the parts as they were given.
+    let shown = seconds.truncate(9).to_text();
+    let zero = if shown.find('.').unwrap_or(shown.len()) < 2 {
+        "0"
+    } else {
+        ""
+    };
+    call.ctx.conversion_lost(
+        errno::ER_TRUNCATED_WRONG_VALUE,
+        format!("Truncated incorrect time value: '{hours}:{minutes:02}:{zero}{shown}'"),
+    )?;
+    Ok(Value::Int(if hours < 0 { Time::MIN.0 } else { Time::MAX.0 }))
 }
 
 fn resolve_sec_to_time(binding: &mut Binding<'_>) -> Result<SqlType> {

@@ -66,12 +66,14 @@ pub fn is_fallible(expr: &Expr) -> bool {
 /// A text that may have more bytes than this counts as long.
 const LONG_BYTES: u32 = 1 << 20;
 
-/// Whether a proper part of it is a text that may be long.
+/// Whether a proper part of it is a text that may be long. A variable has one value, whatever its type allows.
 pub(super) fn makes_long_texts(expr: &Expr) -> bool {
+    let is_variable = |part: &Expr| matches!(part, Expr::Call { function, .. } if function.0.name == "@");
     let mut makes = false;
     expr.walk(&mut |part| {
         let ty = part.ty();
-        makes |= ty.is_string() && ty.length > LONG_BYTES && !is_leaf(part) && !std::ptr::eq(part, expr);
+        let is_long = ty.is_string() && ty.length > LONG_BYTES;
+        makes |= is_long && !is_leaf(part) && !is_variable(part) && !std::ptr::eq(part, expr);
     });
     makes
 }

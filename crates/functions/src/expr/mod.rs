@@ -80,12 +80,20 @@ pub enum Expr {
 pub struct Label {
     name: Option<Arc<str>>,
     strength: Option<Strength>,
+    /// Whether a row passes EXISTS, IN or a quantified comparison.
+    truth: bool,
 }
 
 impl Label {
     pub const NONE: Self = Self {
         name: None,
         strength: None,
+        truth: false,
+    };
+    /// The label of the result of EXISTS, IN and quantified comparisons.
+    const TRUTH: Self = Self {
+        truth: true,
+        ..Self::NONE
     };
 
     /// `` `database`.`table`.`column` ``.
@@ -96,7 +104,7 @@ impl Label {
     fn of_text(name: Arc<str>) -> Self {
         Self {
             name: Some(name),
-            strength: None,
+            ..Self::NONE
         }
     }
 
@@ -117,6 +125,10 @@ impl Label {
 
     pub fn strength(&self) -> Option<Strength> {
         self.strength
+    }
+
+    pub(crate) fn is_truth(&self) -> bool {
+        self.truth
     }
 
     /// The column's own name.
@@ -149,6 +161,16 @@ impl Expr {
             ty,
             nullable,
             label: Label::NONE.with_strength(Some(strength)),
+        }
+    }
+
+    /// The column with the result of EXISTS, IN or a quantified comparison.
+    pub fn truth_column(index: usize, nullable: bool) -> Self {
+        Self::Column {
+            index,
+            ty: SqlType::BOOL,
+            nullable,
+            label: Label::TRUTH,
         }
     }
 

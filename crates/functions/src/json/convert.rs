@@ -6,9 +6,10 @@ use types::json::{Json, JsonBinary, JsonRef, JsonView, field_type};
 use types::temporal::{DateTime, Time};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
+use super::loss::JsonLoss;
 use super::order;
 use crate::cast::conversion::Conversion;
-use crate::cast::number_text::parse_double;
+use crate::cast::number_text::{parse_double, parse_integer};
 use crate::datum::Datum;
 use crate::quotient::computed_type;
 use crate::temporal::parse::{ParsedDateTime, ParsedTime};
@@ -64,6 +65,7 @@ const CHOICES: &[&str] = &[
 pub(crate) fn is_boolean(expr: &Expr) -> bool {
     match expr {
         Expr::Literal { ty, .. } => *ty == SqlType::BOOL,
+        Expr::Column { label, .. } => label.is_truth(),
         Expr::Call { function, ty, .. } => {
             let name = function.name();
             TRUTHS.contains(&name) || *ty == SqlType::BOOL && !CHOICES.contains(&name)
@@ -170,6 +172,21 @@ pub(crate) fn scalar(json: JsonRef<'_>) -> Option<(Value, SqlType)> {
     })
 }
 
+/// The 64 bits of the integer that a JSON string begins with, and what is wrong with the string. Blanks may come
+/// before the integer, but not after it.
+pub(crate) fn integer_of_text(text: &str) -> (u64, Option<JsonLoss>) {
+    let parsed = parse_integer(text.as_bytes());
+    let unsigned = text.trim_ascii_start();
+    let unsigned = unsigned.strip_prefix(['+', '-']).unwrap_or(unsigned);
+    let is_integer = !unsigned.is_empty() && unsigned.bytes().all(|b| b.is_ascii_digit());
+    let loss = match (is_integer, parsed.complete) {
+        (true, true) => None,
+        (true, false) => Some(JsonLoss::OutOfRange),
+        (false, _) => Some(JsonLoss::Invalid),
+    };
+    (parsed.bits(), loss)
+}
+
 /// The name in messages of the types that [`datetime`] and [`time`] read.
 pub(crate) const MOMENT: &str = "DATE/TIME/DATETIME/TIMESTAMP";
 
@@ -184,13 +201,19 @@ pub(crate) fn datetime(json: JsonRef<'_>, rules: DateRules) -> Option<ParsedDate
     temporal::parse::datetime(text.as_bytes(), rules).filter(|parsed| !parsed.truncated)
 }
 
-/// The TIME in a JSON value: a time, or a string that consists of one.
+/// The TIME in a JSON value: a time, or a string that consists of one. A number is none, and digits after the sixth
+/// behind the point do not count.
 pub(crate) fn time(json: JsonRef<'_>) -> Option<ParsedTime> {
     match json.view() {
-        JsonView::String(text) => temporal::time_of_text(text.as_bytes()),
-        JsonView::Time(_) | JsonView::DateTime(_) | JsonView::Timestamp(_) => {
-            temporal::time_of_text(json.to_unquoted().as_bytes())
+        JsonView::String(text) => {
+            let parsed = temporal::time_of_text(text.as_bytes())?;
+            let is_time = !parsed.clamped && (parsed.date.is_some() || text.contains(':'));
+            is_time.then_some(ParsedTime {
+                rounding: 0,
+                ..parsed
+            })
         }
+        JsonView::Time(_) => temporal::time_of_text(json.to_unquoted().as_bytes()),
         _ => None,
     }
 }

@@ -15,6 +15,7 @@
 mod argument;
 pub(crate) mod convert;
 pub(crate) mod key;
+pub(crate) mod loss;
 pub mod multi_valued;
 mod order;
 pub(crate) mod path;

@@ -82,7 +82,13 @@ fn resolve_type(_: &mut Binding<'_>) -> Result<SqlType> {
 
 fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
     let ty = binding.ty(0);
-    let text = ty.is_string() && !ty.is_binary() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
+    if ty.is_string() && ty.is_binary() {
+        return Err(Error::new(
+            errno::ER_INVALID_JSON_CHARSET,
+            "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
+        ));
+    }
+    let text = ty.is_string() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
     if !text {
         return Err(Error::new(
             3064,
@@ -378,9 +384,14 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let document = document(call, args, 0)?;
     let all = one_or_all(args, call.def.name)?;
     let pattern = args.get(2).map_or(&b""[..], |d| d.bytes());
-    let escape = args
-        .get(3)
-        .and_then(|d| std::str::from_utf8(d.bytes()).ok()?.chars().next());
+    let escape = args.get(3).and_then(|d| std::str::from_utf8(d.bytes()).ok());
+    let mut escape = escape.unwrap_or_default().chars();
+    let (escape, None) = (escape.next(), escape.next()) else {
+        return Err(Error::new(
+            errno::ER_WRONG_ARGUMENTS,
+            "Incorrect arguments to ESCAPE",
+        ));
+    };
     let pattern = String::from_utf8_lossy(pattern);
     let matcher = crate::pattern::like::Like::new(&pattern, escape.unwrap_or('\\'), Collation::Utf8mb4Bin);
     let mut found = Vec::new();

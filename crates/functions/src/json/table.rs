@@ -1,9 +1,9 @@
 //! JSON_TABLE: the rows of a document. Source: manual 12.18.6 "JSON Table Functions".
 
-use types::json::{Json, JsonBinary, JsonRef, JsonView};
+use types::json::{Json, JsonBinary, JsonRef, JsonView, field_type};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::convert::parse_argument;
+use super::convert::{integer_of_text, parse_argument};
 use super::path::{self, Path};
 use crate::assign;
 use crate::bind::literal_type;
@@ -21,7 +21,6 @@ pub const ORDINALITY: SqlType = SqlType {
 /// The definition of a JSON_TABLE.
 #[derive(Debug, Clone)]
 pub struct JsonTable {
-    alias: String,
     root: Level,
     /// The type of each output column.
     types: Vec<SqlType>,
@@ -153,11 +152,7 @@ impl JsonTable {
                 format!("More than supported {NESTED_MAX} NESTED PATHs were found in JSON_TABLE '{alias}'"),
             ));
         }
-        Ok(Self {
-            alias: alias.to_owned(),
-            root,
-            types,
-        })
+        Ok(Self { root, types })
     }
 
     /// Of the columns by position.
@@ -247,14 +242,13 @@ impl JsonTable {
                 array.root()
             }
         };
-        let is_scalar = !matches!(json.view(), JsonView::Array(_) | JsonView::Object(_));
-        let value = match is_scalar || column.ty.kind == TypeKind::Json {
+        let value = match is_scalar(json) || column.ty.kind == TypeKind::Json {
             true => stored(json, &column.ty, &column.name, ctx),
             false => Err(Error::new(
                 errno::ER_WRONG_JSON_TABLE_VALUE,
                 format!(
-                    "Can't store an array or an object in the scalar column '{}' of JSON_TABLE '{}'",
-                    column.name, self.alias
+                    "Can't store an array or an object in the scalar JSON_TABLE column '{}'",
+                    column.name
                 ),
             )),
         };
@@ -268,8 +262,18 @@ impl JsonTable {
 /// A default in the type of its column.
 fn default_value(text: &str, name: &str, ty: &SqlType) -> Result<Value> {
     let json = parse_argument(text.as_bytes(), 1, "JSON_TABLE")?;
+    if !is_scalar(json.root()) && ty.kind != TypeKind::Json {
+        return Err(Error::new(
+            errno::ER_INVALID_DEFAULT,
+            format!("Invalid default value for '{name}'"),
+        ));
+    }
     let context = strict(&EvalContext::default());
     stored(json.root(), ty, name, &context).map_err(|error| misfit(error, name, ty))
+}
+
+fn is_scalar(json: JsonRef<'_>) -> bool {
+    !matches!(json.view(), JsonView::Array(_) | JsonView::Object(_))
 }
 
 /// The error of a value that a column cannot take: 3669, unless it is about JSON.
@@ -300,6 +304,18 @@ fn stored(json: JsonRef<'_>, ty: &SqlType, name: &str, ctx: &EvalContext) -> Res
     let (value, from) = match json.view() {
         JsonView::Null => return Ok(Value::Null),
         _ if ty.kind == TypeKind::Json => return Ok(Value::Json(json.to_binary())),
+        // MySQL keeps the 64 bits of the integer in a string.
+        JsonView::String(text) if ty.kind == TypeKind::BigInt && ty.unsigned => match integer_of_text(text) {
+            (bits, None) => (Value::UInt(bits), SqlType::BIGINT_UNSIGNED),
+            _ => (Value::Json(json.to_binary()), SqlType::JSON),
+        },
+        // Binary data is stored as it is.
+        JsonView::Opaque(field_type::VARCHAR | field_type::TINY_BLOB..=field_type::STRING, bytes)
+            if ty.is_string() =>
+        {
+            let from = literal_type(bytes.len(), Collation::Binary);
+            (Value::Bytes(bytes.to_vec()), from)
+        }
         _ if ty.is_string() => {
             let text = json.to_unquoted();
             let from = literal_type(text.len(), Collation::DEFAULT);

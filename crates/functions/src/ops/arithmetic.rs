@@ -284,6 +284,23 @@ fn divide(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
 }
 
+/// A number as a DECIMAL. If it is too large, the largest one with its sign, and warning 1292, which shows its
+/// digits.
+fn clamped_decimal(call: &Call<'_>, datum: &Datum<'_>) -> Result<Decimal> {
+    let number = match datum {
+        Datum::Double(number) if number.abs() >= 1e65 => *number,
+        datum => return Ok(to_decimal(datum)),
+    };
+    let text = format!("{number:e}");
+    let digits = text.split('e').next().unwrap_or_default();
+    call.ctx.conversion_lost(
+        errno::ER_TRUNCATED_WRONG_VALUE,
+        format!("Truncated incorrect DECIMAL value: '{digits}'"),
+    )?;
+    let max = Decimal::max_value(Decimal::MAX_DIGITS, 0);
+    Ok(if number < 0.0 { max.neg() } else { max })
+}
+
 fn divide_integer(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [a, b] = args else { return Ok(Value::Null) };
     let whole = |d: &Datum<'_>| matches!(d, Datum::Int(_) | Datum::UInt(_));
@@ -293,7 +310,7 @@ fn divide_integer(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             divisor => fit(call, Some(wide(a) / divisor)),
         };
     }
-    let (a, b) = (to_decimal(a), to_decimal(b));
+    let (a, b) = (clamped_decimal(call, a)?, clamped_decimal(call, b)?);
     if b.is_zero() {
         return division_by_zero(call);
     }

@@ -4,7 +4,7 @@
 //! Statements cannot call them. [`crate::bind::compare`] and [`crate::bind::key`] create the calls.
 
 use types::temporal::DateTime;
-use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
@@ -34,7 +34,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function(DATETIME_LIST_PARAMETER, 2, 2, resolve_converted, |c, a| {
         datetime_parameter(c, a, DateRules::ANY)
     }),
-    function(DATETIME_NUMBER, 2, 2, resolve_converted, datetime_number),
+    function(DATETIME_NUMBER, 2, 3, resolve_converted, datetime_number),
     function(DATETIME_OPERAND, 2, 2, resolve_converted, datetime_operand),
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
     function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
@@ -163,6 +163,13 @@ fn datetime_number(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     let split = temporal::split_moment(datum, call.ctx);
     let found = split.and_then(|(whole, nano)| temporal::number_to_datetime(whole, nano, DateRules::ANY));
+    if column(args).is_some() {
+        let rules = DateRules::IMPOSSIBLE;
+        let found = split.and_then(|(whole, nano)| temporal::number_to_datetime(whole, nano, rules));
+        if let Some(stored) = stored_date(call, args, found)? {
+            return Ok(Value::UInt(stored.pack()));
+        }
+    }
     let place = match (found, split) {
         (Some(found), _) => found,
         (None, Some((whole, nano))) => date_place::of_number(whole, nano, target(args) == "DATE"),
@@ -172,6 +179,35 @@ fn datetime_number(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         }
     };
     Ok(Value::UInt(place.pack()))
+}
+
+/// The date as a column stores it, with warning 1292 if the number says more than that. `None`, with the warning, if
+/// the column cannot store it.
+fn stored_date(call: &Call<'_>, args: &[Datum<'_>], found: Option<DateTime>) -> Result<Option<DateTime>> {
+    let is_date = target(args) == "DATE";
+    let number = args.first().and_then(temporal::split_number);
+    let rounded = found.and_then(|at| temporal::fit(&at, call.ty.decimals, call.ctx));
+    let stored = rounded.filter(|at| target(args) != "TIMESTAMP" || temporal::is_timestamp(at, call.ctx));
+    let is_fraction_of_day = number.is_some_and(|(whole, nano)| nano != 0 && temporal::is_date_number(whole));
+    let message = || {
+        let kind = if is_date { "date" } else { "datetime" };
+        let (text, name) = (first_shown(call, args), column(args).unwrap_or_default());
+        format!("Incorrect {kind} value: '{text}' for column '{name}' at row 1")
+    };
+    let Some(stored) = stored.filter(|_| !is_fraction_of_day) else {
+        call.ctx
+            .conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message())?;
+        return Ok(stored);
+    };
+    if is_date && stored.time_of_day_us() != 0 {
+        // Outside of strict modes MySQL leaves the time out silently.
+        if call.ctx.sql_mode.strict {
+            call.ctx
+                .report(Warning::note(errno::ER_TRUNCATED_WRONG_VALUE, message()))?;
+        }
+        return Ok(Some(stored.date()));
+    }
+    Ok(Some(stored))
 }
 
 fn shown(call: &Call<'_>, datum: &Datum<'_>) -> String {
@@ -214,13 +250,14 @@ fn read(
     Ok(temporal::complete(&parsed, call.ctx).map(|d| d.pack()))
 }
 
-/// A constant text that is compared with a TIME column.
+/// A constant text that is compared with a TIME column, as the column would store it.
 fn time_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
     let time = temporal::to_time(*datum, &call.arg_type(0), call.ctx)?;
-    Ok(time.map_or(Value::Null, Value::Int))
+    let stored = |us| Value::Int(temporal::fit_time(us, call.ty.decimals, call.ctx));
+    Ok(time.map_or(Value::Null, stored))
 }
 
 /// A YEAR that is compared with a date: the date of this year that comes before all others.
@@ -242,6 +279,12 @@ fn year_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let text = matches!(datum, Datum::String(_) | Datum::Bytes(_));
     if let (Datum::UInt(packed), true) = (datum, call.arg_type(0).is_datetime()) {
         return Ok(Value::Int(i64::from(DateTime::unpack(*packed).year)));
+    }
+    if let Datum::Double(beyond @ 2155.0..) = datum
+        && *beyond > 2155.0
+        && call.ty.is_float()
+    {
+        return Ok(Value::Double(*beyond));
     }
     let number = match datum {
         _ if text => {

@@ -40,7 +40,9 @@ fn escape(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<char>> {
             let text = as_text(datum);
             let mut chars = text.chars();
             let first = chars.next();
-            if chars.next().is_some() {
+            // Where a backslash is no escape character, there must be another one.
+            let is_missing = first.is_none() && call.ctx.sql_mode.no_backslash_escapes;
+            if is_missing || chars.next().is_some() {
                 return Err(Error::new(
                     errno::ER_WRONG_ARGUMENTS,
                     "Incorrect arguments to ESCAPE",

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::compiled::{Pattern, Refusal, RegexFlags, timed_out};
+use super::icu_rules;
 use super::regex_cache::CACHE_LIMIT;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -138,6 +139,7 @@ fn compile(call: &Call<'_>, args: &[Datum<'_>], match_type: usize) -> Result<Arc
     if let Some(found) = cache.get(&key) {
         return Ok(found.clone());
     }
+    icu_rules::check(&key.0)?;
     let compiled = Pattern::new(&key.0, &translated(&key.0), flags).map_err(|e| refused(&key.0, &e))?;
     let compiled = Arc::new(compiled);
     if cache.len() >= CACHE_LIMIT {
@@ -160,6 +162,20 @@ const ESCAPES: &[(&str, &str, &str)] = &[
     (r"\h", r"[\t\p{Zs}]", r"\t\p{Zs}"),
     (r"\H", r"[^\t\p{Zs}]", r"[^\t\p{Zs}]"),
     (r"\R", r"(?:\r\n|[\n\x0b\x0c\r\x{85}\x{2028}\x{2029}])", r"\R"),
+    (
+        r"\v",
+        r"[\n\x0b\x0c\r\x{85}\x{2028}\x{2029}]",
+        r"\n\x0b\x0c\r\x{85}\x{2028}\x{2029}",
+    ),
+    (
+        r"\V",
+        r"[^\n\x0b\x0c\r\x{85}\x{2028}\x{2029}]",
+        r"[^\n\x0b\x0c\r\x{85}\x{2028}\x{2029}]",
+    ),
+    // A class is no end of a range.
+    (r"\d-", r"\d-", r"\d\-"),
+    (r"\w-", r"\w-", r"\w\-"),
+    (r"\s-", r"\s-", r"\s\-"),
     // See [`Pattern`].
     (r"\Z", r"\z", r"\Z"),
 ];
@@ -263,6 +279,8 @@ fn refused(pattern: &str, refusal: &Refusal) -> Error {
         return too_complex();
     } else if has("unclosed group") || has("unopened group") || has("parenthesis") {
         (3691, "Mismatched parenthesis in regular expression.".to_owned())
+    } else if has("property not found") || has("property value not found") {
+        return Error::new(3685, "Illegal argument to a regular expression.");
     } else if has("unclosed character class") {
         (
             3696,

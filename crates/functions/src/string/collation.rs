@@ -56,7 +56,15 @@ fn resolve_collate(binding: &mut Binding<'_>) -> Result<SqlType> {
             ),
         ));
     }
-    Ok(SqlType { collation, ..ty })
+    let kind = match ty.kind {
+        TypeKind::Char => TypeKind::VarChar,
+        kind => kind,
+    };
+    Ok(SqlType {
+        kind,
+        collation,
+        ..ty
+    })
 }
 
 fn same(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -130,13 +138,13 @@ fn collation_of(binding: &Binding<'_>) -> Collation {
 
 fn resolve_charset(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = collation_of(binding).charset().name();
-    let ty = SqlType::varchar(64, binding.env.collation);
+    let ty = SqlType::varchar(64, Collation::Utf8mb3GeneralCi);
     Ok(answer(binding, Value::from(name), ty))
 }
 
 fn resolve_collation(binding: &mut Binding<'_>) -> Result<SqlType> {
     let name = collation_of(binding).name();
-    let ty = SqlType::varchar(64, binding.env.collation);
+    let ty = SqlType::varchar(64, Collation::Utf8mb3GeneralCi);
     Ok(answer(binding, Value::from(name), ty))
 }
 

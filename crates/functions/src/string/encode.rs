@@ -1,8 +1,8 @@
-//! Strings as codes and codes as strings: HEX, ASCII, CHAR, base 64, QUOTE, WEIGHT_STRING.
+//! Strings as codes and codes as strings: HEX, ASCII, CHAR, base 64, QUOTE.
 
 use types::{Charset, Collation, Error, Result, SqlType, Value, base64, errno};
 
-use super::{literal_count, slice, value_of};
+use super::{slice, value_of};
 use crate::Expr;
 use crate::bind::arguments::{bytes_of, hex_as_number};
 use crate::cast::text::invalid;
@@ -28,9 +28,8 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("from_base64", 1, 1, resolve_from_base64, from_base64).nullability(Nullability::Always),
     function("quote", 1, 1, resolve_quote, quote)
         .sees_null()
-        .nullability(Nullability::Never)
+        .nullability(Nullability::Always)
         .infallible(),
-    function("weight_string", 1, 3, resolve_weight_string, weight_string).nullability(Nullability::Always),
 ];
 
 fn resolve_hex(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -51,7 +50,7 @@ fn resolve_hex(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 /// The bytes of a text in its own character set.
-fn encoded<'a>(call: &Call<'_>, datum: &Datum<'a>) -> std::borrow::Cow<'a, [u8]> {
+pub(super) fn encoded<'a>(call: &Call<'_>, datum: &Datum<'a>) -> std::borrow::Cow<'a, [u8]> {
     match datum {
         Datum::String(text) => charset::encode(text, call.arg_type(0).collation.charset()),
         other => other.bytes().into(),
@@ -86,19 +85,19 @@ fn unhex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match decode_hex(text.bytes()) {
         Some(bytes) => Ok(Value::Bytes(bytes)),
         None => {
-            wrong_value(call, text)?;
+            wrong_argument(call, "string")?;
             Ok(Value::Null)
         }
     }
 }
 
-/// Warning 1411.
-pub(super) fn wrong_value(call: &Call<'_>, datum: &Datum<'_>) -> Result<()> {
-    let text = String::from_utf8_lossy(datum.bytes()).into_owned();
+/// Warning 1411, with the first argument as it is written. `kind` is what the function takes.
+pub(crate) fn wrong_argument(call: &Call<'_>, kind: &str) -> Result<()> {
     call.ctx.conversion_lost(
-        1411,
+        errno::ER_WRONG_VALUE_FOR_TYPE,
         format!(
-            "Incorrect string value: ''{text}'' for function {}",
+            "Incorrect {kind} value: '{}' for function {}",
+            call.argument_text(0),
             call.def.name
         ),
     )
@@ -217,16 +216,11 @@ fn to_base64(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(datum) = args.first() else {
         return Ok(Value::Null);
     };
-    let encoded = base64::encode(&encoded(call, datum));
+    let encoded = base64::encode_lines(&encoded(call, datum));
     if encoded.len() > call.ctx.max_allowed_packet {
         return super::too_large(call);
     }
-    let lines: Vec<&str> = encoded
-        .as_bytes()
-        .chunks(76)
-        .map(|line| std::str::from_utf8(line).unwrap_or_default())
-        .collect();
-    Ok(Value::String(lines.join("\n")))
+    Ok(Value::String(encoded))
 }
 
 fn resolve_from_base64(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -267,59 +261,4 @@ fn quote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
     out.push(b'\'');
     Ok(value_of(&call.ty, out))
-}
-
-/// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`: the form as a literal `char` or `binary`, then `n`.
-fn resolve_weight_string(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.text(0);
-    binding.integer_if_given(2);
-    let count = literal_count(binding, 2);
-    if binding.args.len() > 1 && binding.keyword(1)? == "binary" {
-        return Ok(binding.text_result(count.unwrap_or(u32::MAX), Collation::Binary));
-    }
-    let collation = binding.ty(0).collation;
-    let bytes = binding
-        .total_length(0..1)
-        .saturating_mul(collation.charset().max_bytes_per_char());
-    // How many bytes MySQL reserves for the weights of a byte.
-    let per_byte = if collation.pads_space() || collation == Collation::Binary {
-        1
-    } else {
-        16
-    };
-    let length = bytes.max(count.unwrap_or(0)).saturating_mul(per_byte);
-    Ok(binding.text_result(length, Collation::Binary))
-}
-
-fn weight_string(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(text) = args.first() else {
-        return Ok(Value::Null);
-    };
-    let collation = call.arg_type(0).collation;
-    let form = args.get(1).map_or(&b""[..], |d| d.bytes());
-    let count = args.get(2).map_or(0, super::count_of);
-    if count > call.ctx.max_allowed_packet {
-        return super::too_large(call);
-    }
-    if form == b"binary" {
-        let mut bytes = encoded(call, text).into_owned();
-        if bytes.len() > count {
-            let text = text.to_value().display_text(&call.arg_type(0));
-            let message = format!("Truncated incorrect BINARY({count}) value: '{text}'");
-            call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
-        }
-        bytes.resize(count, 0);
-        return Ok(Value::Bytes(bytes));
-    }
-    let mut source = match form {
-        b"char" => slice(text, 0, count).to_vec(),
-        _ => text.bytes().to_vec(),
-    };
-    if form == b"char" && collation.pads_space() {
-        let missing = count.saturating_sub(super::length(text));
-        source.resize(source.len() + missing, b' ');
-    }
-    let mut key = Vec::new();
-    collation.weight_string(&source, &mut key);
-    Ok(Value::Bytes(key))
 }

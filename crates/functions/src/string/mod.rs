@@ -3,7 +3,8 @@
 //! - [`basic`]: CONCAT, lengths, case.
 //! - [`parts`]: SUBSTRING, LEFT, TRIM, LPAD, INSERT and others.
 //! - [`search`]: LOCATE, REPLACE, FIELD, FIND_IN_SET, SUBSTRING_INDEX, STRCMP.
-//! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE, WEIGHT_STRING.
+//! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE.
+//! - [`weight_string`] has WEIGHT_STRING, [`number_weight`] its weights of numbers and times.
 //! - [`hash`], [`compress`], [`uuid`], [`network`], [`number`] (FORMAT, SOUNDEX, sets).
 //! - [`char_padding`]: CHAR columns under PAD_CHAR_TO_FULL_LENGTH.
 //! - [`ill_formed`]: literals whose bytes are not text.
@@ -23,9 +24,11 @@ pub(crate) mod hash;
 pub(crate) mod ill_formed;
 pub(crate) mod network;
 pub(crate) mod number;
+mod number_weight;
 pub(crate) mod parts;
 pub(crate) mod search;
 pub(crate) mod uuid;
+pub(crate) mod weight_string;
 
 use types::{Result, SqlType, Value};
 

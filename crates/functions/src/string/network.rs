@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use types::{Collation, Result, SqlType, Value};
 
-use super::encode::wrong_value;
+use super::encode::wrong_argument;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::registry::{Family, function};
@@ -85,7 +85,7 @@ fn inet_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             Ok(Value::UInt(high << shift | last))
         }
         _ => {
-            wrong_value(call, datum)?;
+            wrong_argument(call, "string")?;
             Ok(Value::Null)
         }
     }
@@ -104,13 +104,17 @@ fn resolve_ntoa(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::varchar(31, binding.env.collation))
 }
 
-fn inet_ntoa(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+fn inet_ntoa(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let number = match args.first() {
         Some(Datum::Int(v)) => u32::try_from(*v).ok(),
         Some(Datum::UInt(v)) => u32::try_from(*v).ok(),
         _ => None,
     };
-    Ok(number.map_or(Value::Null, |v| Value::String(Ipv4Addr::from(v).to_string())))
+    let Some(number) = number else {
+        wrong_argument(call, "integer")?;
+        return Ok(Value::Null);
+    };
+    Ok(Value::String(Ipv4Addr::from(number).to_string()))
 }
 
 fn resolve_aton6(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -129,7 +133,7 @@ fn inet6_aton(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match ipv6(text) {
         Some(address) => Ok(Value::Bytes(address.octets().to_vec())),
         None => {
-            wrong_value(call, datum)?;
+            wrong_argument(call, "string")?;
             Ok(Value::Null)
         }
     }
@@ -207,7 +211,7 @@ fn inet6_ntoa(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     // Text is never an address.
     if matches!(datum, Datum::String(_)) {
-        wrong_value(call, datum)?;
+        wrong_argument(call, "string")?;
         return Ok(Value::Null);
     }
     if let Ok(four) = <[u8; 4]>::try_from(datum.bytes()) {
@@ -216,7 +220,7 @@ fn inet6_ntoa(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     match octets(datum) {
         Some(sixteen) => Ok(Value::String(ipv6_text(Ipv6Addr::from(sixteen)))),
         None => {
-            wrong_value(call, datum)?;
+            wrong_argument(call, "string")?;
             Ok(Value::Null)
         }
     }

@@ -66,6 +66,23 @@ fn format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(Value::String(locale.grouped(&fixed(number, digits))))
 }
 
+/// A DOUBLE that is too large for a DECIMAL: its shortest digits, and zeros.
+fn beyond_decimals(value: f64, digits: u8) -> String {
+    let shortest = format!("{value:e}");
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
+    let exponent: usize = exponent.parse().unwrap_or(0);
+    let (sign, mantissa) = mantissa
+        .strip_prefix('-')
+        .map_or(("", mantissa), |positive| ("-", positive));
+    let written = mantissa.replace('.', "");
+    let mut text = format!("{sign}{written:0<width$}", width = exponent + 1);
+    if digits > 0 {
+        text.push('.');
+        text.extend(std::iter::repeat_n('0', usize::from(digits)));
+    }
+    text
+}
+
 /// The number with exactly `digits` digits after the point. A DOUBLE is rounded as `ROUND` does it: halves to
 /// even.
 fn fixed(number: &Datum<'_>, digits: u8) -> String {
@@ -73,7 +90,7 @@ fn fixed(number: &Datum<'_>, digits: u8) -> String {
         let v = &round_double(*v, i32::from(digits), false);
         return match Decimal::from_f64(*v).and_then(|d| d.rescale(digits)) {
             Some(d) => d.to_text(),
-            None => format!("{v:.*}", usize::from(digits)),
+            None => beyond_decimals(*v, digits),
         };
     }
     let exact = to_decimal(number);
@@ -108,7 +125,8 @@ fn sound(letter: char) -> char {
 fn soundex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let text = args.first().map_or(&b""[..], |d| d.bytes());
     let text = String::from_utf8_lossy(text);
-    let letter = |c: &char| c.is_ascii_alphabetic() || !c.is_ascii();
+    // MySQL takes all characters from U+00C0 on for letters.
+    let letter = |c: &char| c.is_ascii_alphabetic() || *c >= '\u{c0}';
     let mut letters = text.chars().filter(letter);
     let Some(first) = letters.next() else {
         return Ok(value_of(&call.ty, Vec::new()));

@@ -121,10 +121,13 @@ pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalC
 pub(crate) fn complete(parsed: &ParsedDateTime, ctx: &EvalContext) -> Option<DateTime> {
     let mut value = parsed.value;
     if parsed.round_up && !ctx.sql_mode.time_truncate_fractional {
-        if value.has_zero_in_date() {
+        if value.microsecond < 999_999 {
+            value.microsecond += 1;
+        } else if value.has_zero_in_date() {
             return None;
+        } else {
+            value = value.add_us(1)?;
         }
-        value = value.add_us(1)?;
     }
     Some(parse::in_session_zone(value, parsed.displacement, ctx))
 }
@@ -247,9 +250,38 @@ pub(crate) fn datetime_of_number(value: &Value, ty: &SqlType) -> Option<u64> {
     (ty.kind != TypeKind::Date || found.time_of_day_us() == 0).then(|| found.pack())
 }
 
+/// Whether a local time is one that a TIMESTAMP can hold, or the zero date.
+pub(crate) fn is_timestamp(at: &DateTime, ctx: &EvalContext) -> bool {
+    /// 2038-01-19 03:14:07 UTC.
+    const MAX_SECONDS: i64 = i32::MAX as i64;
+    if *at == DateTime::ZERO {
+        return true;
+    }
+    let us = match DateRules::CALENDAR.accept(at) {
+        true => ctx.time_zone.to_unix_us(at),
+        false => None,
+    };
+    us.is_some_and(|us| (1..=MAX_SECONDS).contains(&us.div_euclid(1_000_000)))
+}
+
+/// The TIME with `fsp` digits that the digits of a number stand for, in microseconds.
+pub(crate) fn time_of_number(number: &Value, fsp: u8, mode: &types::SqlMode) -> Option<i64> {
+    let (whole, nano) = split_number(&Datum::of(number))?;
+    let us = number_to_time(whole, nano).filter(|us| Time(*us).clamped().0 == *us)?;
+    Some(match mode.time_truncate_fractional {
+        true => Time(us).truncate(fsp).clamped().0,
+        false => Time(us).round(fsp).0,
+    })
+}
+
 /// The TIME in a text that consists of one.
 pub(crate) fn time_of_text(text: &[u8]) -> Option<ParsedTime> {
     parse::time(text).ok().filter(|p| !p.truncated)
+}
+
+/// Whether a constant text can be compared with dates.
+pub fn is_date_constant(text: &str, mode: &types::SqlMode) -> bool {
+    parse::datetime(text.as_bytes(), DateRules::of_mode(mode).under(mode)).is_some()
 }
 
 /// Whether a text that can be read as a date has a time of day, too.

@@ -95,13 +95,17 @@ impl<'a> Document<'a> {
 
     /// The texts that are direct children of a node.
     pub fn texts(&self, node: usize) -> impl Iterator<Item = &'a str> {
-        let own = self.nodes.get(node).filter(|node| node.kind == NodeKind::Text);
+        self.numbered_texts(node).map(|(_, text)| text)
+    }
+
+    /// The same, each with its position in the document.
+    pub fn numbered_texts(&self, node: usize) -> impl Iterator<Item = (usize, &'a str)> {
+        let own = self.nodes.get(node).map(|found| (node, found));
+        let own = own.filter(|(_, node)| node.kind == NodeKind::Text);
         let below = self
             .children(node)
             .filter(|(_, child)| child.kind == NodeKind::Text);
-        own.into_iter()
-            .chain(below.map(|(_, child)| child))
-            .map(|node| node.text)
+        own.into_iter().chain(below).map(|(at, node)| (at, node.text))
     }
 }
 
@@ -288,14 +292,15 @@ impl<'a> Parser<'a> {
             Some(sign @ ('?' | '=' | '/' | '<' | '>' | '!')) => (Lexeme::Sign(sign as u8), 1),
             Some(quote @ ('"' | '\'')) => match rest.get(1..).and_then(|inner| inner.find(quote)) {
                 Some(length) => (Lexeme::Quoted, length + 2),
-                None => (Lexeme::End, rest.len()),
+                None => (Lexeme::Quoted, rest.len()),
             },
             Some(c) if is_name(c) && !c.is_ascii_digit() && c != '-' && c != '.' => {
                 (Lexeme::Name, to(rest.find(|c| !is_name(c))))
             }
             Some(c) => (Lexeme::Unknown, c.len_utf8()),
         };
-        self.at += length;
-        (lexeme, start..self.at)
+        // An error about an unknown character is reported where it stands.
+        self.at += if lexeme == Lexeme::Unknown { 0 } else { length };
+        (lexeme, start..start + length)
     }
 }

@@ -1,11 +1,16 @@
 //! The value of an XPath expression over a document.
 
+use std::collections::BTreeMap;
+
 use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::document::{Document, NodeKind};
 use super::parse::{Axis, Function, Operator, Start, Step, Test, XPath};
-use crate::cast::number_text::parse_double;
+use crate::Expr;
+use crate::cast::conversion::Conversion;
+use crate::cast::{self, number_text::parse_double};
 use crate::context::EvalContext;
+use crate::datum::Datum;
 
 pub(super) enum XPathValue {
     /// In the order of the document.
@@ -28,8 +33,10 @@ impl XPathValue {
     pub fn text(&self, document: &Document<'_>) -> String {
         match self {
             Self::Nodes(nodes) => {
-                let texts = nodes.iter().flat_map(|node| document.texts(node.index));
-                texts.collect::<Vec<_>>().join(" ")
+                // In the document's order, which is not that of the nodes if one is below another.
+                let texts = nodes.iter().flat_map(|node| document.numbered_texts(node.index));
+                let texts: BTreeMap<usize, &str> = texts.collect();
+                texts.into_values().collect::<Vec<_>>().join(" ")
             }
             Self::Text(text) => text.clone(),
             Self::Number(number) => Value::Double(*number).display_text(&SqlType::DOUBLE),
@@ -130,8 +137,14 @@ impl Evaluation<'_> {
         for predicate in &step.predicates {
             let mut kept = Vec::with_capacity(nodes.len());
             for node in nodes {
+                let position = (node.position + 1) as i64;
                 let holds = match self.value(predicate, node)? {
-                    XPathValue::Number(number) => number == (node.position + 1) as f64,
+                    // MySQL reads the integer of a variable without a warning.
+                    XPathValue::Text(text) if matches!(predicate, XPath::Variable(_)) => {
+                        number_of(&text).trunc() as i64 == position
+                    }
+                    XPathValue::Number(number) => number.round_ties_even() as i64 == position,
+                    XPathValue::Text(text) => self.integer_of(&text)? == position,
                     other => other.truth(),
                 };
                 if holds {
@@ -143,6 +156,21 @@ impl Evaluation<'_> {
         Ok(nodes)
     }
 
+    /// The integer that a text begins with; warning 1292 if it is not all of it.
+    fn integer_of(&self, text: &str) -> Result<i64> {
+        let conversion = Conversion {
+            from: SqlType::varchar(text.len() as u32, self.collation),
+            to: SqlType::BIGINT,
+            implicit: true,
+            ctx: self.ctx,
+            input: &Expr::null(),
+        };
+        Ok(match cast::datum(Datum::String(text), &conversion)? {
+            Value::Int(number) => number,
+            _ => 0,
+        })
+    }
+
     fn axis(&self, index: usize, axis: Axis) -> Vec<usize> {
         match axis {
             Axis::Child | Axis::Attribute => self.document.children(index).map(|(child, _)| child).collect(),
@@ -152,7 +180,10 @@ impl Evaluation<'_> {
                 std::iter::once(index).chain(below).collect()
             }
             Axis::Unchanged => vec![index],
-            Axis::Parent => self.ancestors(index).take(1).collect(),
+            Axis::Parent => {
+                let own = self.document.nodes.get(index).filter(|_| index != 0);
+                own.map(|node| node.parent).into_iter().collect()
+            }
             Axis::Ancestor => self.ancestors(index).collect(),
             Axis::AncestorOrSelf => std::iter::once(index).chain(self.ancestors(index)).collect(),
         }
@@ -256,7 +287,11 @@ impl Evaluation<'_> {
             Function::Boolean => XPathValue::Truth(truth),
             Function::Position => XPathValue::Number((here.position + 1) as f64),
             Function::Last | Function::Count => XPathValue::Number(match values.first() {
-                Some(XPathValue::Nodes(nodes)) => nodes.len() as f64,
+                // MySQL counts the nodes among which a single one was found.
+                Some(XPathValue::Nodes(nodes)) => match nodes.as_slice() {
+                    [node] => node.count as f64,
+                    nodes => nodes.len() as f64,
+                },
                 Some(_) => return Err(xpath_error("XPATH error: a nodeset is wanted")),
                 None => here.count as f64,
             }),
@@ -273,7 +308,11 @@ impl Evaluation<'_> {
             Function::Number => XPathValue::Number(number(0)),
             Function::Concat => XPathValue::Text((0..values.len()).map(text).collect()),
             Function::Contains => XPathValue::Truth(text(0).contains(&text(1))),
-            Function::StringLength => XPathValue::Number(text(0).chars().count() as f64),
+            Function::StringLength => {
+                let own = || XPathValue::Nodes(vec![here]).text(self.document);
+                let text = if values.is_empty() { own() } else { text(0) };
+                XPathValue::Number(text.chars().count() as f64)
+            }
             Function::Substring => {
                 let skip = (number(1).max(1.0) - 1.0) as usize;
                 let count = if values.len() > 2 {

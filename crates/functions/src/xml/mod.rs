@@ -10,10 +10,13 @@ mod document;
 mod evaluate;
 mod parse;
 
+use std::borrow::Cow;
+
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use self::document::Document;
 use self::evaluate::{Evaluation, XPathValue};
+use crate::Expr;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::registry::{Family, function};
@@ -36,6 +39,12 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
             "Only constant XPATH queries are supported",
         ));
     }
+    // MySQL parses a path when it binds the call, so that a call without rows fails, too.
+    if let Some(Expr::Literal { value, .. }) = binding.args.get(1)
+        && let Value::String(path) = value
+    {
+        parse::parse(path)?;
+    }
     let collation = binding.texts(0..binding.args.len())?;
     Ok(SqlType {
         kind: TypeKind::LongText,
@@ -44,38 +53,54 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 fn extract_value(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    Ok(match evaluated(call, args)? {
-        Some((document, value)) => Value::String(value.text(&document)),
+    let Some((source, path)) = texts(args) else {
+        return Ok(Value::Null);
+    };
+    Ok(match evaluated(call, &source, &path)? {
+        Some((document, value)) => of_type(call, value.text(&document)),
         None => Value::Null,
     })
 }
 
 /// The document with one node replaced. It is unchanged if the path finds no node or several.
 fn update_xml(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some((document, value)) = evaluated(call, args)? else {
+    let Some((source, path)) = texts(args) else {
         return Ok(Value::Null);
     };
-    let XPathValue::Nodes(nodes) = value else {
-        return Err(Error::new(
-            errno::ER_UNKNOWN_ERROR,
-            "XPATH error: a nodeset is wanted",
-        ));
+    let Some((document, XPathValue::Nodes(nodes))) = evaluated(call, &source, &path)? else {
+        return Ok(Value::Null);
     };
     let [node] = nodes.as_slice() else {
-        return Ok(Value::from(document.source));
+        return Ok(of_type(call, document.source.to_owned()));
     };
     let replacement = String::from_utf8_lossy(args.get(2).map_or(&b""[..], |d| d.bytes()));
     let range = document.range(node.index);
     let before = document.source.get(..range.start).unwrap_or_default();
     let behind = document.source.get(range.end..).unwrap_or_default();
-    Ok(Value::String(format!("{before}{replacement}{behind}")))
+    Ok(of_type(call, format!("{before}{replacement}{behind}")))
+}
+
+/// The document and the path, which may be binary strings. `None` if one of them is NULL.
+fn texts<'a>(args: &[Datum<'a>]) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+    let text = |at: usize| match args.get(at)? {
+        Datum::String(text) => Some(Cow::Borrowed(*text)),
+        Datum::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
+        _ => None,
+    };
+    Some((text(0)?, text(1)?))
+}
+
+/// A text in the type of the call.
+fn of_type(call: &Call<'_>, text: String) -> Value {
+    if call.ty.is_binary() {
+        Value::Bytes(text.into_bytes())
+    } else {
+        Value::String(text)
+    }
 }
 
 /// The value of the path over the document. `None` and warning 1525 if the document is not well formed.
-fn evaluated<'a>(call: &Call<'_>, args: &[Datum<'a>]) -> Result<Option<(Document<'a>, XPathValue)>> {
-    let [Datum::String(source), Datum::String(path), ..] = args else {
-        return Ok(None);
-    };
+fn evaluated<'a>(call: &Call<'_>, source: &'a str, path: &str) -> Result<Option<(Document<'a>, XPathValue)>> {
     let path = parse::parse(path)?;
     let document = match Document::parse(source) {
         Ok(document) => document,

@@ -93,7 +93,7 @@ const FUNCTIONS: &[(&str, Function, usize, usize)] = &[
     ("last", Function::Last, 0, 1),
     ("true", Function::True, 0, 0),
     ("false", Function::False, 0, 0),
-    ("count", Function::Count, 0, 1),
+    ("count", Function::Count, 1, 1),
     ("floor", Function::Floor, 1, 1),
     ("round", Function::Round, 1, 1),
     ("ceiling", Function::Ceiling, 1, 1),
@@ -136,6 +136,9 @@ const LEVELS: &[&[(&str, Operator)]] = &[
     ],
 ];
 
+/// How much of an expression its error shows, in characters.
+const SHOWN: usize = 32;
+
 /// How deep expressions may be nested.
 const MAX_DEPTH: usize = 200;
 
@@ -145,23 +148,24 @@ pub(super) fn parse(text: &str) -> Result<XPath> {
         text,
         at: 0,
         depth: 0,
-        two_nodesets: None,
+        predicates: 0,
+        refused: None,
     };
     let parsed = parser.binary(0);
     parser.spaces();
-    if let Some(comparison) = parser.two_nodesets {
-        let rest = text.get(comparison..).unwrap_or_default();
-        return Err(Error::new(
+    let error = |message: &str, at: usize| {
+        let shown: String = text.get(at..).unwrap_or_default().chars().take(SHOWN).collect();
+        Err(Error::new(
             errno::ER_UNKNOWN_ERROR,
-            format!("XPATH error: comparison of two nodesets is not supported: '{rest}'"),
-        ));
+            format!("{message}: '{shown}'"),
+        ))
+    };
+    if let Some((message, at)) = parser.refused {
+        return error(message, at);
     }
     match parsed {
         Some(path) if parser.rest().is_empty() => Ok(path),
-        _ => Err(Error::new(
-            errno::ER_UNKNOWN_ERROR,
-            format!("XPATH syntax error: '{}'", parser.rest()),
-        )),
+        _ => error("XPATH syntax error", parser.at),
     }
 }
 
@@ -169,8 +173,10 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    /// Where a comparison of nodes with nodes begins, which MySQL refuses.
-    two_nodesets: Option<usize>,
+    /// How many predicates the position is in.
+    predicates: usize,
+    /// What MySQL refuses although it is well formed, and where it begins.
+    refused: Option<(&'static str, usize)>,
 }
 
 impl Operator {
@@ -256,7 +262,8 @@ impl<'a> Parser<'a> {
             };
             let right = self.nested(|parser| parser.binary(level + 1))?;
             if operator.compares() && left.is_nodes() && right.is_nodes() {
-                self.two_nodesets.get_or_insert(start);
+                let message = "XPATH error: comparison of two nodesets is not supported";
+                self.refused.get_or_insert((message, start));
             }
             left = XPath::Binary(*operator, Box::new(left), Box::new(right));
         }
@@ -294,7 +301,7 @@ impl<'a> Parser<'a> {
             return Some(XPath::Path(Start::Root, steps));
         }
         if let Some(primary) = self.primary()? {
-            if !self.rest().trim_ascii_start().starts_with('/') {
+            if !self.rest().trim_ascii_start().starts_with('/') || !primary.is_nodes() {
                 return Some(primary);
             }
             let mut steps = Vec::new();
@@ -309,17 +316,12 @@ impl<'a> Parser<'a> {
     /// `/step`, `//step`
     fn steps(&mut self, steps: &mut Vec<Step>) -> Option<()> {
         loop {
-            let axis = match (self.eat("//"), self.eat("/")) {
-                (true, _) => Axis::Descendant,
-                (_, true) => Axis::Child,
+            match (self.eat("//"), self.eat("/")) {
+                (true, _) => steps.push(bare(Axis::DescendantOrSelf, Test::Any)),
+                (_, true) => {}
                 _ => return Some(()),
-            };
-            let step = self.step(axis)?;
-            // `//@x`: of any element; the axis of the step is its own.
-            if axis == Axis::Descendant && step.axis != Axis::Descendant {
-                steps.push(bare(Axis::DescendantOrSelf, Test::Any));
             }
-            steps.push(step);
+            steps.push(self.step(Axis::Child)?);
         }
     }
 
@@ -363,7 +365,10 @@ impl<'a> Parser<'a> {
         };
         let mut step = bare(axis, test);
         while self.eat("[") {
-            step.predicates.push(self.nested(|parser| parser.binary(0))?);
+            self.predicates += 1;
+            let predicate = self.nested(|parser| parser.binary(0))?;
+            self.predicates -= 1;
+            step.predicates.push(predicate);
             if !self.eat("]") {
                 return None;
             }
@@ -381,6 +386,11 @@ impl<'a> Parser<'a> {
         }
         if self.eat("$@") {
             return Some(Some(XPath::Variable(self.name()?.to_owned())));
+        }
+        if self.eat("$") {
+            // The variables of stored programs.
+            self.refused.get_or_insert(("Unknown XPATH variable at", start));
+            return None;
         }
         let rest = self.rest();
         match rest.chars().next() {
@@ -407,7 +417,7 @@ impl<'a> Parser<'a> {
             && self.eat("(")
         {
             let mut args = Vec::new();
-            if !self.eat(")") {
+            if *fewest > 0 || !self.eat(")") {
                 loop {
                     args.push(self.nested(|parser| parser.binary(0))?);
                     if !self.eat(",") {
@@ -418,7 +428,13 @@ impl<'a> Parser<'a> {
                     return None;
                 }
             }
-            let fits = (*fewest..=*most).contains(&args.len());
+            // Without arguments it is about the node that a predicate is tried on.
+            let here = matches!(
+                function,
+                Function::Last | Function::Number | Function::Position | Function::StringLength
+            );
+            let fits =
+                (*fewest..=*most).contains(&args.len()) && (self.predicates > 0 || !here || !args.is_empty());
             return fits.then_some(Some(XPath::Call(*function, args)));
         }
         self.at = start;

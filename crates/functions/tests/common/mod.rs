@@ -133,7 +133,8 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         .into_iter()
         .map(|(n, ty, _)| (n.to_owned(), ty))
         .collect();
-    let bound = planner::bind_filter(&parsed, &names, &env)?;
+    let bound =
+        planner::bind_filter(&parsed, &names, &env)?.ok_or_else(|| types::Error::internal("a subquery"))?;
     // A condition's text was made a number; here the text itself is wanted.
     Ok(match bound {
         Expr::Cast {

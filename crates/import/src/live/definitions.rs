@@ -29,7 +29,7 @@ pub(super) enum Outcome {
     Refused(String),
 }
 
-/// Creates a table. With `partly`, FULLTEXT and SPATIAL indexes are left out if the target has none.
+/// Creates a table. With `partly`, SPATIAL indexes are left out if the target has none.
 pub(super) fn table(target: &mut Client, table: &Table, partly: bool) -> Result<Outcome> {
     let create = adapted(&table.create);
     target.run(&format!("USE {}", quoted(&table.database)))?;
@@ -141,12 +141,10 @@ pub(crate) fn adapted(create: &str) -> String {
     out
 }
 
-/// The definition without FULLTEXT and SPATIAL indexes, and these. SHOW CREATE TABLE has one line for each.
+/// The definition without SPATIAL indexes, and these. SHOW CREATE TABLE has one line for each.
 fn without_special_indexes(create: &str) -> (String, Vec<String>) {
-    let (left_out, kept): (Vec<&str>, Vec<&str>) = create.lines().partition(|line| {
-        let line = line.trim_start();
-        line.starts_with("FULLTEXT KEY") || line.starts_with("SPATIAL KEY")
-    });
+    let is_spatial = |line: &&str| line.trim_start().starts_with("SPATIAL KEY");
+    let (left_out, kept): (Vec<&str>, Vec<&str>) = create.lines().partition(is_spatial);
     let mut kept = kept.join("\n");
     // The line before the closing parenthesis ends without a comma.
     if let Some(end) = kept.rfind(",\n)") {
@@ -194,13 +192,13 @@ mod tests {
 
     #[test]
     fn special_indexes_are_cut_out() {
-        let create = "CREATE TABLE `t` (\n  `a` int,\n  `b` text,\n  KEY `a` (`a`),\n  FULLTEXT KEY `b` (`b`)\n) ENGINE=InnoDB";
+        let create = "CREATE TABLE `t` (\n  `a` int,\n  `b` text,\n  KEY `a` (`a`),\n  SPATIAL KEY `b` (`b`)\n) ENGINE=InnoDB";
         let (kept, left_out) = without_special_indexes(create);
         assert_eq!(
             kept,
             "CREATE TABLE `t` (\n  `a` int,\n  `b` text,\n  KEY `a` (`a`)\n) ENGINE=InnoDB"
         );
-        assert_eq!(left_out, ["FULLTEXT KEY `b` (`b`)"]);
+        assert_eq!(left_out, ["SPATIAL KEY `b` (`b`)"]);
     }
 
     #[test]

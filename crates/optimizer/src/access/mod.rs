@@ -5,6 +5,7 @@
 //! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
 //!   ranges, index by index.
 //! - [`generated`]: expressions that are generated columns. [`multi_valued`]: arrays whose elements an index has.
+//!   [`words_of`]: words that a FULLTEXT index has.
 //! - [`mod@union`]: several indexes, for the parts of an OR.
 //! - [`group_ends`]: the ends of groups of entries, where no others are wanted.
 //! - [`order`]: which orders an index gives without a sort. [`cost`]: what a path costs. [`mod@choose`]: the
@@ -27,6 +28,7 @@ mod paths;
 pub mod sarg;
 mod tuple;
 mod union;
+mod words_of;
 
 use functions::Expr;
 use schema::model::Table;

@@ -6,12 +6,13 @@
 
 use functions::Expr;
 use functions::bind::{KeyRounding, key_cast};
+use functions::full_text;
 use schema::model::Table;
 use types::{SqlType, TypeKind};
 
 use super::fold::{folded, is_constant};
 use super::interval::Interval;
-use super::{like, multi_valued};
+use super::{like, multi_valued, words_of};
 use planner::plan::{RangeBound, RangeBoundValue, RangeValue};
 
 /// One condition: the column is in one of the intervals.
@@ -62,6 +63,23 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
         }
         ("member of" | "json_contains" | "json_overlaps", _) => {
             let (column, keys) = multi_valued::keys(condition, table)?;
+            let point = |key| Interval::Point(RangeValue::Equal(key));
+            Some(Sarg {
+                column,
+                intervals: keys.into_iter().map(point).collect(),
+                exact: false,
+            })
+        }
+        (full_text::HAS, [words, word]) => {
+            let (column, key) = words_of::key(words, word, table)?;
+            Some(Sarg {
+                column,
+                intervals: vec![Interval::Point(RangeValue::Equal(key))],
+                exact: true,
+            })
+        }
+        (full_text::MATCH, args) => {
+            let (column, keys) = words_of::keys(args, table)?;
             let point = |key| Interval::Point(RangeValue::Equal(key));
             Some(Sarg {
                 column,

@@ -121,10 +121,7 @@ impl Row {
                 self.points(&index.name, &index.parts, keys, table, names);
             }
             Access::PrimaryRanges { ranges, .. } => self.ranges("PRIMARY", &primary(), ranges, table, names),
-            Access::IndexRanges { index, ranges, .. } => {
-                let index = &table.indexes[*index];
-                self.ranges(&index.name, &index.parts, ranges, table, names);
-            }
+            Access::IndexRanges { index, ranges, .. } => self.by_index(*index, ranges, table, names),
             Access::GroupEnds {
                 index, ranges, parts, ..
             } => {
@@ -137,15 +134,20 @@ impl Row {
                 self.how = Some("range");
             }
             Access::Union { parts } => match ranges_of_one(parts) {
-                Some((index, ranges)) => {
-                    let index = &table.indexes[index];
-                    self.ranges(&index.name, &index.parts, &ranges, table, names);
-                }
+                Some((index, ranges)) => self.by_index(index, &ranges, table, names),
                 None => {
                     self.how = Some("index_merge");
                     self.key = Some(index_names(parts, table).join(","));
                 }
             },
+        }
+    }
+
+    fn by_index(&mut self, index: usize, ranges: &[Range], table: &Table, names: &Names) {
+        let index = &table.indexes[index];
+        self.ranges(&index.name, &index.parts, ranges, table, names);
+        if index.full_text.is_some() {
+            self.how = Some("fulltext");
         }
     }
 

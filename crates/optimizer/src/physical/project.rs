@@ -9,14 +9,20 @@ use super::builder::{Builder, Built, Want};
 use crate::access::Grouping;
 use crate::expr::{ColumnList, bare_column, positioned};
 
-/// Columns that nothing above wants are not made. Nothing is added to the plan where the input has just
-/// the wanted columns.
+/// Columns that nothing above wants are not made, unless they assign to a variable. Nothing is added to the plan where
+/// the input has just the wanted columns.
 pub fn build(
     builder: &Builder<'_>,
     input: Logical,
     columns: Vec<(ColumnId, Expr)>,
     want: &Want,
 ) -> Result<Built> {
+    let idle = idle_assignments(builder, &columns, want);
+    if !idle.is_empty() {
+        let mut all = want.clone();
+        all.columns.extend(idle);
+        return build(builder, input, columns, &all);
+    }
     let shown = made(&columns, &want.columns)?;
     let sort_columns: Vec<ColumnId> = want
         .sort_columns
@@ -80,6 +86,17 @@ pub fn build(
         layout,
         ..built
     })
+}
+
+/// The columns that assign to a variable and that nothing above wants.
+fn idle_assignments(builder: &Builder<'_>, columns: &[(ColumnId, Expr)], want: &Want) -> Vec<ColumnId> {
+    if !builder.env.assigns {
+        return Vec::new();
+    }
+    let is_idle = |(id, expr): &&(ColumnId, Expr)| {
+        functions::eval::assigns(expr) && !want.columns.contains(id) && !want.sort_columns.contains(id)
+    };
+    columns.iter().filter(is_idle).map(|(id, _)| *id).collect()
 }
 
 /// All of the input's columns count, shown or not.

@@ -1,26 +1,26 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 
-use schema::definition::{self, AlterChange, AlterWay, Ddl, IndexColumn, Position};
+use schema::definition::{self, AlterChange, AlterWay, Ddl, Position};
 use schema::model::{Column, Handle, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use schema::sharded_id;
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
+use super::added_index::add_index;
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
-use super::create_table::{
-    Engine, check_directories, check_engine, inline_indexes, is_whole, note_hash, warn_of_engine,
-};
+use super::comment::{self, Commented};
+use super::create_table::{check_directories, check_engine, inline_indexes, note_hash};
+use super::engine::{Engine, warn_of_engine};
 use super::foreign_key::index_of;
-use super::table_options::{OptionsOf, shown_options};
+use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{
-    Binder, alter_partitions, collation, column, default_value, foreign_key, functional_index, generated_key,
-    stored,
+    Binder, alter_partitions, collation, column, default_value, foreign_key, full_text_columns,
+    functional_index, generated_key, stored,
 };
 use syntax::ast::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, CheckDefinition, ColumnDefinition, ColumnPosition,
-    DatabaseOptions, DefaultClause, IndexDefinition, IndexKind, IndexType, ObjectName, PartitionAction,
-    TableOptions,
+    DatabaseOptions, DefaultClause, IndexKind, ObjectName, PartitionAction, TableOptions,
 };
 
 pub(super) fn bind_alter_table(
@@ -47,8 +47,12 @@ pub(super) fn bind_alter_table(
     for item in items {
         alter_item(binder, item, items, (&table, collation), &mut changes)?;
     }
+    full_text_columns::follow(binder, &table, items, &mut changes)?;
     if options.validation == Some(true) {
         changes.push(AlterChange::Validate);
+    }
+    if options.algorithm == AlterAlgorithm::Copy {
+        changes.push(AlterChange::Copy);
     }
     generated_key::check_alter(binder, &table, &changes)?;
     Ok(Ddl::AlterTable {
@@ -58,19 +62,30 @@ pub(super) fn bind_alter_table(
     })
 }
 
+/// The collation that a statement gives the table, if it gives one. Warnings about names are given here only.
+///
+/// # Errors
+/// 1302 and 1253 for clauses that contradict each other.
 fn new_collation(binder: &Binder<'_>, items: &[AlterItem]) -> Result<Option<Collation>> {
+    let mut first: Option<Collation> = None;
     for item in items {
         let (charset, collation) = match item {
             AlterItem::Options(options) => (&options.charset, &options.collation),
             AlterItem::ConvertTo(options) => (&options.charset, &options.collation),
             _ => continue,
         };
-        let collation = collation::collation_of_clauses(binder, charset.as_deref(), collation.as_deref())?;
-        if collation.is_some() {
-            return Ok(collation);
+        let named = collation::collation_of_clauses(binder, charset.as_deref(), collation.as_deref())?;
+        match (first, named) {
+            (Some(first), Some(named)) if first.charset() != named.charset() => {
+                return Err(match charset {
+                    Some(_) => collation::conflicting(first.charset(), named.charset()),
+                    None => collation::mismatch(named, first.charset()),
+                });
+            }
+            _ => first = first.or(named),
         }
     }
-    Ok(None)
+    Ok(first)
 }
 
 fn alter_item(
@@ -105,7 +120,8 @@ fn alter_item(
         }
         AlterItem::AddIndex(index) => {
             note_hash(binder, index);
-            let index = functional_index::add_hidden_columns(binder, table, index, changes)?;
+            let mut index = functional_index::add_hidden_columns(binder, table, index, changes)?;
+            index.comment = comment::of_index(binder, &index)?;
             changes.push(add_index(&index, Some(table), false)?);
         }
         AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
@@ -210,8 +226,8 @@ fn convert_to(
     table: &Table,
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
-    let written =
-        collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
+    // [`new_collation`] has given the warnings.
+    let written = collation::of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
     let collation = match written {
         Some(collation) => collation,
         None => binder.env.schema.require_database(&table.database)?.collation,
@@ -364,11 +380,15 @@ fn alter_options(
         temporary: table.is_temporary(),
         partitioned: table.partitioning.is_some(),
     };
-    let shown = shown_options(options, of)?;
+    check_row_format(binder, options, (&table.name, false))?;
+    let shown = shown_options(binder, options, of)?;
     if !shown.is_empty() {
         changes.push(AlterChange::Options(shown));
     }
-    changes.extend(options.comment.clone().map(AlterChange::Comment));
+    if let Some(comment) = &options.comment {
+        let comment = comment::limited(binder, comment, Commented::Table(&table.name))?;
+        changes.push(AlterChange::Comment(comment));
+    }
     let collation = of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
     changes.extend(collation.map(AlterChange::DefaultCollation));
     Ok(())
@@ -416,33 +436,6 @@ fn add_inline_indexes(definition: &ColumnDefinition, changes: &mut Vec<AlterChan
         changes.push(add_index(&index, None, false)?);
     }
     Ok(())
-}
-
-/// `generated`: for a foreign key only.
-fn add_index(index: &IndexDefinition, table: Option<&Table>, generated: bool) -> Result<AlterChange> {
-    let prefix_of = |part: &syntax::ast::IndexPart| {
-        let column = table.and_then(|table| Some(&table.columns[table.column_offset(&part.column)?]));
-        part.prefix
-            .filter(|&prefix| !column.is_some_and(|column| is_whole(&column.ty, prefix)))
-    };
-    Ok(AlterChange::AddIndex {
-        name: index.name.clone().filter(|_| index.kind != IndexKind::Primary),
-        columns: index
-            .parts
-            .iter()
-            .map(|part| IndexColumn {
-                name: part.column.clone(),
-                prefix: prefix_of(part),
-                descending: part.descending,
-            })
-            .collect(),
-        unique: matches!(index.kind, IndexKind::Unique | IndexKind::Primary),
-        comment: index.comment.clone(),
-        invisible: index.invisible,
-        generated,
-        primary: index.kind == IndexKind::Primary,
-        using_btree: index.using == Some(IndexType::BTree),
-    })
 }
 
 /// Error 3940.

@@ -100,29 +100,43 @@ pub fn maintained(items: &[AlterItem]) -> Option<(Maintenance, &PartitionNames)>
     }
 }
 
+/// Returns the error that the statement lists as a row: 1146, 1347, 1505 for a table without partitions, 1507 for an
+/// unknown partition.
+///
 /// # Errors
-/// 1505 for a table without partitions, 1735 for an unknown partition.
+/// Those of privileges.
 pub(super) fn check_maintained(
     binder: &Binder<'_>,
     name: &ObjectName,
     action: Maintenance,
     names: &PartitionNames,
-) -> Result<()> {
+) -> Result<Option<Error>> {
     let privileges = match action {
         Maintenance::Check => PrivilegeSet::SELECT,
         _ => PrivilegeSet::SELECT | PrivilegeSet::INSERT,
     };
-    let table = binder.base_table(name, privileges)?;
+    let table = match binder.base_table(name, privileges) {
+        Ok(table) => table,
+        Err(error) if matches!(error.code, errno::ER_NO_SUCH_TABLE | errno::ER_WRONG_OBJECT) => {
+            return Ok(Some(error));
+        }
+        Err(error) => return Err(error),
+    };
     if table.partitioning.is_none() {
-        return Err(Error::new(
+        return Ok(Some(Error::new(
             1505,
             "Partition management on a not partitioned table is not possible",
-        ));
+        )));
     }
-    match names {
-        PartitionNames::All => Ok(()),
-        PartitionNames::Named(names) => table.selected_leaves(names).map(drop),
-    }
+    let unknown = match names {
+        PartitionNames::All => false,
+        PartitionNames::Named(names) => table.selected_leaves(names).is_err(),
+    };
+    Ok(unknown.then(|| {
+        // MySQL names the table in place of the action.
+        let message = format!("Error in list of partitions to {}.{}", table.database, table.name);
+        Error::new(1507, message)
+    }))
 }
 
 /// What the account needs on the table.

@@ -98,8 +98,8 @@ pub fn order_by(
     names: &ColumnsThenItems<'_>,
 ) -> Result<OrderKeys> {
     // An aggregate in ORDER BY alone does not make a query one with groups.
-    let plain = select.group_by.is_empty() && !has_aggregates_to_show(select);
     let own = || context.aggregates.map_or(0, |own| own.borrow().len());
+    let plain = select.group_by.is_empty() && !has_aggregates_to_show(select) && own() == 0;
     let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
     let mut named = Vec::with_capacity(select.order_by.len());
     for (position, item) in select.order_by.iter().enumerate() {
@@ -125,7 +125,7 @@ pub fn order_by(
         if !keys.iter().any(|key| key.expr == expr) {
             named.push(OrderNames {
                 items,
-                any_value: is_any_value(&item.expr),
+                any_value: is_of_any_values(&item.expr),
             });
             keys.push(SortKey {
                 expr,
@@ -158,6 +158,28 @@ fn ordinal<'i>(digits: &str, items: &'i [Item], clause: &str) -> Result<&'i Item
 
 fn is_any_value(expr: &ast::Expr) -> bool {
     matches!(expr, ast::Expr::Function { name, .. } if name.eq_ignore_ascii_case("any_value"))
+}
+
+/// Whether an expression names something of a row only within `ANY_VALUE(...)`.
+fn is_of_any_values(expr: &ast::Expr) -> bool {
+    let (mut has_any_value, mut names_other) = (false, false);
+    note_names(expr, &mut has_any_value, &mut names_other);
+    has_any_value && !names_other
+}
+
+fn note_names(expr: &ast::Expr, has_any_value: &mut bool, names_other: &mut bool) {
+    match expr {
+        expr if is_any_value(expr) => *has_any_value = true,
+        ast::Expr::Column(_)
+        | ast::Expr::Aggregate { .. }
+        | ast::Expr::GroupConcat { .. }
+        | ast::Expr::Subquery(_)
+        | ast::Expr::Exists(_)
+        | ast::Expr::InSubquery { .. }
+        | ast::Expr::Quantified { .. } => *names_other = true,
+        expr if expr.has_window() => *names_other = true,
+        expr => expr.children(&mut |child| note_names(child, has_any_value, names_other)),
+    }
 }
 
 /// Error 3029.

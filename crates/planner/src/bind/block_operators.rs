@@ -9,6 +9,7 @@ use super::bound_block::{BoundBlock, is_constant};
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::from_place::filtered;
 use super::grouping::{Groups, rollup_order};
+use super::result_column::type_in_temporary_table;
 use super::subqueries::Subqueries;
 use super::window::windowed;
 use super::{Binder, hints, limit};
@@ -34,7 +35,24 @@ pub fn operators(
         // An item that may be the sum row of ROLLUP is not announced as a column.
         .map(|item| super::result_column(item, (!is_rolled).then_some(&bound.scope)))
         .collect();
+    // The rows of other queries come from a temporary table.
+    if bound.distinct || !bound.keys.is_empty() || !bound.windows.borrow().is_empty() {
+        results
+            .iter_mut()
+            .for_each(|result| result.is_chosen_time = false);
+    }
     let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
+    for (result, item) in results.iter_mut().zip(&bound.items) {
+        if bound.is_announced_as_stored(item) {
+            result.ty = type_in_temporary_table(result.ty);
+        }
+        result.is_stored |= bound.is_stored_document(item);
+    }
+    let aggregates: Vec<bool> = bound
+        .items
+        .iter()
+        .map(|item| bound.is_aggregate(&item.expr))
+        .collect();
     let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
     let is_merged = limit.count.is_none() && bound.can_be_merged();
     let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
@@ -76,8 +94,14 @@ pub fn operators(
         let (projected, ids) = projected(binder, rows, &exprs);
         (projected, ids, false)
     };
-    let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results);
-    let columns = columns.map(|(((id, expr), shown), result)| QueryColumn {
+    let columns = ids
+        .into_iter()
+        .zip(&exprs)
+        .zip(shown)
+        .zip(results)
+        .zip(aggregates);
+    let columns = columns.map(|((((id, expr), shown), result), is_aggregate)| QueryColumn {
+        is_aggregate,
         id,
         ty: expr.ty(),
         nullable: result.nullable,
@@ -93,7 +117,7 @@ pub fn operators(
                 count: limit.count?,
             })
         }),
-        max_execution: hints::time_limit(binder, place.is_statement),
+        max_execution: hints::time_limit(binder, place.limits_time),
         in_order,
         is_merged,
         block: block_read,

@@ -4,12 +4,14 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use functions::Expr;
+use functions::aggregate::{AggregateCall, AggregateFunction};
+use types::TypeKind;
 
 use super::context::{Aggregates, PendingWindow};
 use super::output::Item;
 use super::scope::Scope;
 use super::subqueries::Subqueries;
-use crate::logical::columns_of;
+use crate::logical::{ColumnId, columns_of};
 use crate::plan::SortKey;
 
 /// A block whose names are resolved: expressions over the columns of FROM, of aggregates, of windows and of
@@ -55,12 +57,69 @@ impl BoundBlock {
         self.distinct || !self.keys.is_empty() && !self.refers_to_aggregate(&item.expr)
     }
 
+    /// Whether MySQL computes an item into a temporary table, whose types a client sees. A sorted table needs none to
+    /// be grouped WITH ROLLUP.
+    pub fn is_announced_as_stored(&self, item: &Item) -> bool {
+        self.is_computed_into_table(item) && !self.is_of_groups(&item.expr)
+    }
+
+    /// The same for documents, which aggregates and windows make, too.
+    pub fn is_stored_document(&self, item: &Item) -> bool {
+        let is_document = item.expr.ty().kind == TypeKind::Json && self.is_computed_into_table(item);
+        is_document && (!self.windows.borrow().is_empty() || !self.is_of_groups(&item.expr))
+    }
+
+    fn is_computed_into_table(&self, item: &Item) -> bool {
+        let is_rolled_as_it_comes =
+            self.rollup && self.order_by.is_empty() && self.scope.relations.len() == 1 && !self.distinct;
+        let has_windows = !self.windows.borrow().is_empty();
+        let has_table = has_windows || self.distinct || !self.keys.is_empty() && !is_rolled_as_it_comes;
+        let is_key = self.rollup && self.keys.contains(&item.expr);
+        let is_bare = matches!(item.expr, Expr::Column { index, .. } if self.scope.owns(ColumnId(index)));
+        let is_column = (item.column.is_some() || is_bare) && !is_key;
+        has_table && !is_column && !self.is_constant_of_block(&item.expr)
+    }
+
+    /// Whether an expression is made of literals and of subqueries that are the same for all rows.
+    fn is_constant_of_block(&self, expr: &Expr) -> bool {
+        let is_same = |id: &ColumnId| {
+            let subqueries = [&self.above, &self.below];
+            subqueries.iter().any(|all| all.is_constant(*id))
+        };
+        columns_of(expr).iter().all(is_same) && functions::is_deterministic(expr)
+    }
+
+    /// Whether an expression names an aggregate or a window. ANY_VALUE() is a function for MySQL.
+    fn is_of_groups(&self, expr: &Expr) -> bool {
+        let mut columns = columns_of(expr);
+        let in_subqueries = columns.iter().flat_map(|id| self.above.outer_columns_of(*id));
+        let in_subqueries: Vec<ColumnId> = in_subqueries.collect();
+        columns.extend(in_subqueries);
+        let (aggregates, windows) = (self.aggregates.borrow(), self.windows.borrow());
+        let is_aggregate = |(id, call): &(ColumnId, AggregateCall)| {
+            columns.contains(id) && call.function != AggregateFunction::AnyValue
+        };
+        aggregates.iter().any(is_aggregate) || windows.iter().any(|window| columns.contains(&window.id))
+    }
+
     /// Whether the block's rows are those of FROM and WHERE, one for one.
     pub fn can_be_merged(&self) -> bool {
         !self.grouped
             && !self.distinct
             && self.windows.borrow().is_empty()
             && !self.scope.relations.is_empty()
+    }
+
+    /// Whether an expression is the result of an aggregate, and nothing else.
+    pub fn is_aggregate(&self, expr: &Expr) -> bool {
+        let is_own = |id: usize| self.aggregates.borrow().iter().any(|(own, _)| own.0 == id);
+        match expr {
+            Expr::Column { index, .. } => is_own(*index),
+            Expr::Call { function, args, .. } if function.name() == "aggregate result" => {
+                matches!(args.as_slice(), [Expr::Column { index, .. }] if is_own(*index))
+            }
+            _ => false,
+        }
     }
 
     pub fn refers_to_aggregate(&self, expr: &Expr) -> bool {

@@ -42,6 +42,8 @@ pub struct QueryColumn {
     pub nullable: bool,
     /// The column's expression, which decides the coercibility of its collation.
     pub expr: Expr,
+    /// It is the result of an aggregate of the query, and nothing else.
+    pub is_aggregate: bool,
     pub result: ResultColumn,
 }
 
@@ -68,6 +70,10 @@ pub struct QueryPlace<'a> {
     pub outer: Option<&'a Context<'a>>,
     /// Its rows are sent to a client.
     pub is_statement: bool,
+    /// The MAX_EXECUTION_TIME of its first block is the statement's.
+    pub limits_time: bool,
+    /// It is an operand of a set operation, which takes its rows in any order: without LIMIT, its ORDER BY does nothing.
+    pub loses_order: bool,
     /// The locking clauses of the query expression around a block that has none.
     pub locking: &'a [LockingClause],
     /// Only the set of rows matters, not how often each comes or in what order: `x IN (...)`, `EXISTS (...)`.
@@ -80,6 +86,8 @@ impl<'a> QueryPlace<'a> {
         Self {
             outer,
             is_statement: false,
+            limits_time: false,
+            loses_order: false,
             locking: &[],
             as_set: false,
         }
@@ -115,10 +123,12 @@ impl BoundQuery {
                 nullable: column.nullable,
                 strength: Some(column.strength().in_table()),
                 origin: origin.map(Box::new),
-                announced: None,
+                announced: (column.result.ty != column.ty).then_some(column.result.ty),
             };
             if column.result.is_stored {
                 of_relation.set_stored(column.ty);
+            } else if !self.is_merged && !column.is_aggregate && column.result.original_table.is_empty() {
+                of_relation.set_made();
             }
             of_relation
         };

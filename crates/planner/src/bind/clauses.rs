@@ -13,7 +13,9 @@ use super::block_keys::{GroupKeys, OrderKeys};
 use super::bound_block::BoundBlock;
 use super::bound_query::QueryPlace;
 use super::context::{Aggregates, Context, PendingWindow};
-use super::name_lookup::{ColumnsThenItems, FieldsAndItems, ItemsAndKeys};
+use super::name_lookup::{
+    ColumnsThenItems, FieldsAndItems, ItemsAndKeys, KnownAggregates, names_outer_aggregate,
+};
 use super::names::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE};
 use super::output::Item;
 use super::scope::{Scope, ScopeNames};
@@ -45,7 +47,7 @@ pub fn bind_clauses(
         fields: clauses.names(FIELD_LIST),
         items: &bound_items,
         written: &block.items,
-        aggregates: &found.aggregates,
+        aggregates: found.known_aggregates(place.outer),
         windows: &found.windows,
     };
     let context = Context {
@@ -70,8 +72,9 @@ pub fn bind_clauses(
     // A subquery of the select list that is a key by its alias.
     let of_keys = keys.iter().flat_map(columns_of).collect();
     found.above.move_to(&found.below, &of_keys);
-    let having = clauses.having(&items, &keys, &found.windows, &context)?;
-    let (order_by, order_names) = clauses.order_by(&items, &context)?;
+    let aggregates = found.known_aggregates(place.outer);
+    let having = clauses.having(&items, &keys, aggregates, &found.windows, &context)?;
+    let (order_by, order_names) = clauses.order_by(&items, aggregates, &context)?;
     // An aggregate of this block may stand in a subquery, so they are all known only now.
     let grouped = !block.group_by.is_empty() && !drops_groups || !found.aggregates.borrow().is_empty();
     let distinct = block.distinct && (block.rollup || !groups_are_distinct(grouped, &keys, &items));
@@ -104,6 +107,14 @@ struct Found {
 }
 
 impl Found {
+    fn known_aggregates<'a>(&'a self, outer: Option<&'a Context<'a>>) -> KnownAggregates<'a> {
+        KnownAggregates {
+            own: &self.aggregates,
+            subqueries: &self.above,
+            outer,
+        }
+    }
+
     /// Whether an expression needs the groups: itself, or in a subquery.
     fn is_of_groups(&self, expr: &Expr) -> bool {
         let mut columns = columns_of(expr);
@@ -144,7 +155,8 @@ impl<'a> Clauses<'a, '_> {
         let names = ColumnsThenItems {
             items,
             tables: self.names(GROUP_STATEMENT),
-            of_groups: Some((&found.aggregates, &found.windows)),
+            aggregates: found.known_aggregates(self.place.outer),
+            windows: Some(&found.windows),
             named: RefCell::default(),
         };
         let context = Context {
@@ -153,7 +165,8 @@ impl<'a> Clauses<'a, '_> {
             first_own: self.first_own,
             ..Context::of(&names)
         };
-        let is_of_groups = |key: &Expr| found.is_of_groups(key);
+        let is_of_groups =
+            |key: &Expr| found.is_of_groups(key) || names_outer_aggregate(&columns_of(key), self.place.outer);
         block_keys::group_by(self.binder, self.block, items, &context, &names, &is_of_groups)
     }
 
@@ -162,6 +175,7 @@ impl<'a> Clauses<'a, '_> {
         &self,
         items: &[Item],
         keys: &[Expr],
+        aggregates: KnownAggregates<'_>,
         windows: &RefCell<Vec<PendingWindow>>,
         fields: &Context<'_>,
     ) -> Result<Option<Expr>> {
@@ -175,6 +189,7 @@ impl<'a> Clauses<'a, '_> {
             tables: self.names(HAVING_CLAUSE),
             keys,
             grouped: fields.grouped,
+            aggregates,
             windows,
         };
         let context = Context {
@@ -187,17 +202,25 @@ impl<'a> Clauses<'a, '_> {
     }
 
     /// `fields`: the context of the select list.
-    fn order_by(&self, items: &[Item], fields: &Context<'_>) -> Result<OrderKeys> {
+    fn order_by(
+        &self,
+        items: &[Item],
+        aggregates: KnownAggregates<'_>,
+        fields: &Context<'_>,
+    ) -> Result<OrderKeys> {
         let names = ColumnsThenItems {
             items,
             tables: self.names(ORDER_CLAUSE),
-            of_groups: None,
+            aggregates,
+            windows: None,
             named: RefCell::default(),
         };
         let context = Context {
             names: &names,
             argument_names: &names.tables,
-            aggregates: fields.aggregates.filter(|_| fields.grouped),
+            aggregates: fields
+                .aggregates
+                .filter(|_| fields.grouped || self.block.group_by.is_empty()),
             ..*fields
         };
         block_keys::order_by(self.binder, self.block, items, &context, &names)

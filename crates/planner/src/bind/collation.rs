@@ -4,8 +4,8 @@ use types::{Charset, Collation, Error, Result, Warning, errno};
 
 use super::Binder;
 use crate::errno::{
-    ER_DEPRECATED_NATIONAL, ER_DEPRECATED_UTF8_ALIAS, ER_WARN_DEPRECATED_SYNTAX,
-    ER_WARN_DEPRECATED_UTF8MB3_COLLATION,
+    ER_DEPRECATED_NATIONAL, ER_DEPRECATED_UTF8_ALIAS, ER_WARN_DEPRECATED_COLLATION,
+    ER_WARN_DEPRECATED_SYNTAX, ER_WARN_DEPRECATED_UTF8MB3_COLLATION,
 };
 use syntax::ast::DataType;
 
@@ -47,11 +47,23 @@ pub fn of_clauses(charset: Option<&str>, collation: Option<&str>) -> Result<Opti
 /// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
 pub fn own_collation(ty: &DataType, written: Option<Collation>, inherited: Collation) -> (Collation, bool) {
     let mut collation = written.unwrap_or(inherited);
-    if ty.binary && ty.collation.is_none() {
+    if ty.binary {
         collation = collation.charset().bytewise_collation();
     }
     let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
     (collation, explicit)
+}
+
+/// Error 1302.
+pub fn conflicting(first: Charset, second: Charset) -> Error {
+    Error::new(
+        errno::ER_CONFLICTING_DECLARATIONS,
+        format!(
+            "Conflicting declarations: 'CHARACTER SET {}' and 'CHARACTER SET {}'",
+            first.name(),
+            second.name()
+        ),
+    )
 }
 
 /// Error 1253.
@@ -66,8 +78,10 @@ pub fn mismatch(collation: Collation, charset: Charset) -> Error {
     )
 }
 
-/// The warning that MySQL gives for `utf8` and `utf8mb3` where they are named; `None` for other character
-/// sets.
+/// Character sets that MySQL will remove, besides `utf8mb3`.
+const DEPRECATED: [&str; 5] = ["dec8", "hp8", "macce", "macroman", "ucs2"];
+
+/// The warning that MySQL gives where a character set is named that it will remove; `None` for the others.
 pub fn deprecated_charset(name: &str) -> Option<Warning> {
     if name.eq_ignore_ascii_case("utf8") {
         return Some(Warning::warning(
@@ -76,25 +90,36 @@ pub fn deprecated_charset(name: &str) -> Option<Warning> {
              release. Please consider using UTF8MB4 in order to be unambiguous.",
         ));
     }
-    name.eq_ignore_ascii_case("utf8mb3").then(|| {
-        Warning::warning(
-            ER_WARN_DEPRECATED_SYNTAX,
-            "'utf8mb3' is deprecated and will be removed in a future release. Please use utf8mb4 instead",
-        )
-    })
+    let mut names = DEPRECATED.into_iter().chain(["utf8mb3"]);
+    let name = names.find(|deprecated| deprecated.eq_ignore_ascii_case(name))?;
+    Some(Warning::warning(
+        ER_WARN_DEPRECATED_SYNTAX,
+        format!("'{name}' is deprecated and will be removed in a future release. Please use utf8mb4 instead"),
+    ))
 }
 
-/// The warning that MySQL gives for collations of utf8mb3.
+/// The warning that MySQL gives for collations of these character sets.
 pub fn deprecated_collation(collation: Collation) -> Option<Warning> {
-    let message = || {
-        format!(
-            "'{}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an \
-             appropriate collation instead.",
-            collation.name()
+    let (name, charset) = (collation.name(), collation.charset());
+    if charset == Charset::Utf8mb3 {
+        return Some(Warning::warning(
+            ER_WARN_DEPRECATED_UTF8MB3_COLLATION,
+            format!(
+                "'{name}' is a collation of the deprecated character set UTF8MB3. Please consider using UTF8MB4 with an \
+                 appropriate collation instead."
+            ),
+        ));
+    }
+    DEPRECATED.contains(&charset.name()).then(|| {
+        Warning::warning(
+            ER_WARN_DEPRECATED_COLLATION,
+            format!(
+                "'{name}' is a collation of the deprecated character set {}. Please consider using utf8mb4 with an \
+                 appropriate collation instead.",
+                charset.name()
+            ),
         )
-    };
-    let deprecated = collation.charset() == Charset::Utf8mb3;
-    deprecated.then(|| Warning::warning(ER_WARN_DEPRECATED_UTF8MB3_COLLATION, message()))
+    })
 }
 
 /// MySQL's warning for NCHAR, NVARCHAR and the other national types.
@@ -103,6 +128,23 @@ fn deprecated_national() -> Warning {
         ER_DEPRECATED_NATIONAL,
         "NATIONAL/NCHAR/NVARCHAR implies the character set UTF8MB3, which will be replaced by UTF8MB4 in a future release. \
          Please consider using CHAR(x) CHARACTER SET UTF8MB4 in order to be unambiguous.",
+    )
+}
+
+/// MySQL's warning for an attribute of a character type that it will remove.
+fn deprecated_attribute(attribute: &str) -> Warning {
+    let (what, instead) = match attribute {
+        "BINARY" => (
+            "BINARY as attribute of a type",
+            "a CHARACTER SET clause with _bin collation",
+        ),
+        attribute => (attribute, "CHARACTER SET charset_name"),
+    };
+    Warning::warning(
+        ER_WARN_DEPRECATED_SYNTAX,
+        format!(
+            "'{what}' is deprecated and will be removed in a future release. Please use {instead} instead"
+        ),
     )
 }
 
@@ -141,8 +183,14 @@ pub(super) fn collation_of_clauses(
 
 /// The same for a column's type.
 pub(super) fn collation_of_type(binder: &Binder<'_>, ty: &DataType) -> Result<Option<Collation>> {
+    for attribute in &ty.deprecated {
+        binder.warn(deprecated_attribute(attribute));
+    }
     if ty.national {
         binder.warn(deprecated_national());
+        return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
+    }
+    if ty.deprecated.contains(&"UNICODE") {
         return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
     }
     collation_of_clauses(binder, ty.charset.as_deref(), ty.collation.as_deref())

@@ -7,6 +7,7 @@ use schema::sharded_id::{self, AutoRandom};
 use types::{Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::collation::{of_clauses, own_collation};
+use super::comment::{self, Commented};
 use super::{Binder, collation, default_value, members, stored};
 use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
@@ -104,7 +105,11 @@ pub(super) fn written_column(
         on_update_now: definition.on_update.is_some(),
         auto_increment: definition.auto_increment,
         auto_random,
-        comment: definition.comment.clone().unwrap_or_default(),
+        comment: comment::limited(
+            binder,
+            definition.comment.as_deref().unwrap_or_default(),
+            Commented::Column(name),
+        )?,
         state: SchemaState::Public,
         original_default: None,
         generated,
@@ -161,6 +166,17 @@ pub(super) fn column_type(
             "The ZEROFILL attribute is deprecated and will be removed in a future release. Use the LPAD function to zero-pad \
              numbers, or store the formatted numbers in a CHAR column.",
         );
+    }
+    // YEAR has no width at all.
+    let is_too_wide = ty.length.is_some_and(|length| length > u64::from(u32::MAX));
+    if is_too_wide && ty.name != TypeName::Year {
+        return Err(Error::new(
+            ER_TOO_BIG_DISPLAYWIDTH,
+            format!(
+                "Display width out of range for column '{name}' (max = {})",
+                u32::MAX
+            ),
+        ));
     }
     use TypeName::*;
     if ty.unsigned && matches!(ty.name, Decimal | Float | Double) {
@@ -469,13 +485,7 @@ fn text_type(name: &str, ty: &DataType, collation: Collation) -> Result<SqlType>
             Some(0) | None | Some(256..=65_535) => (TypeKind::Text, 65_535),
             Some(..=255) => (TypeKind::TinyText, 255),
             Some(65_536..=16_777_215) => (TypeKind::MediumText, 16_777_215),
-            Some(16_777_216..=4_294_967_295) => (TypeKind::LongText, u32::MAX),
-            Some(_) => {
-                return Err(Error::new(
-                    crate::errno::ER_TOO_BIG_DISPLAYWIDTH,
-                    format!("Display width out of range for column '{name}' (max = 4294967295)"),
-                ));
-            }
+            Some(_) => (TypeKind::LongText, u32::MAX),
         },
     };
     Ok(SqlType {

@@ -6,7 +6,7 @@ use syntax::ast::{
     self, Diagnostics, ExplainFormat, Flush, Maintenance, SelectInto, SetClause, ShowStatement, SplitPoints,
     Statement, Target,
 };
-use types::{Error, Result};
+use types::{Error, Result, Warning};
 
 use super::alter_partitions::maintained;
 use super::collation::charset_named;
@@ -15,6 +15,7 @@ use super::scope::NO_NAMES;
 use super::subqueries::Subqueries;
 use super::{Binder, alter_partitions, block_operators, grant, load_data};
 use crate::command::{Bound, Command, Explained, IntoFile, OfRow, RowUse, SetItem, Show, TableToLock};
+use crate::errno::ER_WARN_DEPRECATED_INNER_INTO;
 use crate::logical::{Logical, LogicalQuery, LogicalStatement};
 use crate::plan::ResultColumn;
 
@@ -64,8 +65,14 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         }),
         Statement::AlterTable { name, items, .. } => match maintained(items) {
             Some((action, partitions)) => {
-                alter_partitions::check_maintained(binder, name, action, partitions)?;
-                maintenance(binder, action, std::slice::from_ref(name))
+                match alter_partitions::check_maintained(binder, name, action, partitions)? {
+                    Some(error) => Ok(Command::MaintenanceFailed {
+                        table: binder.table_name(name)?,
+                        action,
+                        error,
+                    }),
+                    None => maintenance(binder, action, std::slice::from_ref(name)),
+                }
             }
             None => Err(no_command(statement)),
         },
@@ -96,6 +103,11 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
             kind: *kind,
             names: binder.table_names(names)?,
             if_exists: *if_exists,
+        }),
+        Statement::OfProgram { action, kind, name } => Ok(Command::OfProgram {
+            action: *action,
+            kind: *kind,
+            name: binder.table_name(name)?,
         }),
         Statement::LockTables(tables) => Ok(Command::LockTables {
             tables: tables_to_lock(binder, tables)?,
@@ -196,6 +208,12 @@ pub(super) fn bind_select_into(
     query: &ast::Query,
     into: &SelectInto,
 ) -> Result<Command> {
+    if query.into_place == ast::IntoPlace::WithinOperand {
+        binder.warn_each_time(Warning::warning(
+            ER_WARN_DEPRECATED_INNER_INTO,
+            INNER_INTO_DEPRECATED,
+        ));
+    }
     let bound = binder.statement_query(query)?;
     let file = match into {
         SelectInto::Variables(variables) if bound.columns.len() != variables.len() => {
@@ -285,6 +303,7 @@ fn of_query(binder: &Binder<'_>, exprs: &[ast::Expr]) -> Result<Command> {
         limit: None,
         locking: Vec::new(),
         into: None,
+        into_place: ast::IntoPlace::AtEnd,
     };
     let bound = binder.query(&query, None)?.into_logical();
     Ok(Command::OfRow(Box::new(OfRow {
@@ -362,7 +381,14 @@ fn explain(
     analyze: bool,
     statement: &Statement,
 ) -> Result<Command> {
-    match binder.statement(statement)? {
+    let bound = match statement {
+        // The rows' target is no part of the plan.
+        Statement::Query(query) => {
+            binder.bound_statement(LogicalStatement::Query(binder.statement_query(query)?))?
+        }
+        other => binder.statement(other)?,
+    };
+    match bound {
         bound @ Bound::Statement { .. } => Ok(Command::Explain(Box::new(Explained {
             format,
             analyze,
@@ -432,3 +458,6 @@ fn bind_show(binder: &Binder<'_>, show: &ShowStatement) -> Result<Show> {
         }
     })
 }
+
+const INNER_INTO_DEPRECATED: &str = "The INTO clause is deprecated inside query blocks of query expressions and will be removed in \
+     a future release. Please move the INTO clause to the end of statement instead.";

@@ -142,7 +142,8 @@ fn know(
     for (column, made) in columns.iter_mut().zip(definition.output()) {
         column.id = made.id;
         match column.announced {
-            Some(_) => column.set_stored(made.ty),
+            Some(_) if column.ty.kind == TypeKind::BigInt => column.set_stored(made.ty),
+            Some(_) => {}
             None => column.ty = made.ty,
         }
     }
@@ -169,10 +170,15 @@ fn recursive_table(
     let QueryBody::SetOperation { first, rest } = &table.query.body else {
         return Err(needs_union(name));
     };
-    let ordered = !table.query.order_by.is_empty() || !table.query.locking.is_empty();
-    if ordered || table.query.with.is_some() {
+    if !table.query.order_by.is_empty() {
+        return Err(Error::new(
+            errno::ER_NOT_SUPPORTED_YET,
+            "This version of MySQL doesn't yet support 'ORDER BY over UNION in recursive Common Table Expression'",
+        ));
+    }
+    if !table.query.locking.is_empty() || table.query.with.is_some() {
         return Err(Error::not_supported(
-            "ORDER BY or WITH around a recursive UNION",
+            "a locking clause or WITH around a recursive UNION",
             "order the query that uses it",
         ));
     }
@@ -199,6 +205,14 @@ fn recursive_table(
     {
         return Err(needs_seed(name));
     }
+    let distinct = step_parts.iter().position(|operand| !operand.all);
+    if distinct.is_some_and(|at| step_parts[at..].iter().any(|operand| operand.all)) {
+        return Err(Error::new(
+            errno::ER_NOT_SUPPORTED_YET,
+            "This version of MySQL doesn't yet support 'recursive query blocks with UNION DISTINCT then UNION ALL, in \
+             recursive Common Table Expression'",
+        ));
+    }
     let seed = parts(binder, Some(first), seed_parts, place)?;
     let types = seed.columns.iter().map(|column| match column.ty.kind {
         TypeKind::Null => SqlType::varchar(0, Collation::Binary),
@@ -208,9 +222,9 @@ fn recursive_table(
     });
     let types: Vec<SqlType> = types.collect();
     let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
-    for column in &mut columns {
+    for (column, of_seed) in columns.iter_mut().zip(&seed.columns) {
         column.nullable = true;
-        column.set_stored(column.ty);
+        column.set_stored(of_seed.ty);
     }
     let seed = binder.in_types(seed, &types);
     know(binder, id, name, columns.clone(), &seed, true);

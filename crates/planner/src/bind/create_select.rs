@@ -8,8 +8,8 @@ use schema::definition::Ddl;
 use schema::limits;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
-use syntax::ast::{CreateSelect, CreateTable, DuplicateRows};
-use types::{Error, Result, SqlType};
+use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody};
+use types::{Error, Result, SqlType, TypeKind};
 
 use super::write::refuse_generated_column;
 use super::{Binder, column, create_table, query_definition};
@@ -31,7 +31,15 @@ pub(super) fn bind_create_table_select(
     let zero_dates = !binder.env.sql_mode.no_zero_date;
     let mut selected: Vec<Column> =
         query_definition::columns_of_query(binder, &select.query, &bound.columns, zero_dates);
+    // Integers of VALUES are BIGINT in a table, though not in a result.
+    let is_values = matches!(select.query.body, QueryBody::Values(_));
     for (column, source) in selected.iter_mut().zip(&bound.columns) {
+        if is_values && column.ty.kind == TypeKind::Int {
+            column.ty = SqlType {
+                unsigned: column.ty.unsigned,
+                ..SqlType::BIGINT
+            };
+        }
         if column.ty.is_float() && column.ty.decimals < SqlType::NOT_FIXED {
             column::warn_of_digits(binder);
         }

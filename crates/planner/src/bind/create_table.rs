@@ -7,45 +7,20 @@ use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
 use super::check::check_expressions;
+use super::comment::{self, Commented};
+use super::engine::{Engine, engine_named, warn_of_engine};
 use super::foreign_key::index_of;
+use super::partition_error::foreign_key_and_partitions;
 use super::stored::columns_of_check;
-use super::table_options::{OptionsOf, shown_options};
-use super::{Binder, check, collation, column, foreign_key, functional_index, generated_key, partition};
-use crate::errno::{
-    ER_UNKNOWN_STORAGE_ENGINE, ER_UNSUPPORTED_INDEX_ALGORITHM, ER_WARN_USING_OTHER_HANDLER,
-    WARN_OPTION_IGNORED,
+use super::table_options::{OptionsOf, check_row_format, shown_options};
+use super::{
+    Binder, check, collation, column, foreign_key, full_text_index, functional_index, generated_key,
+    partition,
 };
+use crate::errno::{ER_UNSUPPORTED_INDEX_ALGORITHM, WARN_OPTION_IGNORED};
 use syntax::ast::{
     ColumnDefinition, CreateTable, IndexDefinition, IndexKind, IndexType, TableElement, TableOptions,
 };
-
-/// A storage engine that a statement names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Engine {
-    InnoDb,
-    /// InnoDB is used in its place.
-    Other,
-    /// The same, outside NO_ENGINE_SUBSTITUTION.
-    Unknown,
-}
-
-/// Storage engines of MySQL's and its relatives: accepted, with the warning that another one is used.
-const OTHER_ENGINES: &[&str] = &[
-    "archive",
-    "aria",
-    "blackhole",
-    "csv",
-    "federated",
-    "heap",
-    "memory",
-    "merge",
-    "mrg_myisam",
-    "myisam",
-    "ndb",
-    "ndbcluster",
-    "rocksdb",
-    "tokudb",
-];
 
 /// `selected`: the columns of CREATE TABLE ... SELECT's query.
 pub(super) fn bind_create_table(
@@ -60,6 +35,7 @@ pub(super) fn bind_create_table(
         columns: Vec::new(),
         indexes: Vec::new(),
     };
+    check_partitioned(create)?;
     let generated = generated_key::of(binder, create)?;
     let written = create.elements.iter().filter_map(as_column);
     let columns: Vec<&ColumnDefinition> = generated.iter().chain(written).collect();
@@ -87,8 +63,10 @@ pub(super) fn bind_create_table(
         match element {
             TableElement::Column(_) | TableElement::Check(_) => {}
             TableElement::Index(definition) => {
+                check_full_text(create, definition)?;
                 note_hash(binder, definition);
                 let mut definition = definition.clone();
+                definition.comment = comment::of_index(binder, &definition)?;
                 index_expressions(binder, &name, &mut builder, &mut definition)?;
                 builder.index(&definition, false)?;
             }
@@ -121,13 +99,17 @@ pub(super) fn bind_create_table(
         indexes: builder.indexes,
         handle,
         collation,
-        comment: options.comment.clone().unwrap_or_default(),
+        comment: comment::limited(
+            binder,
+            options.comment.as_deref().unwrap_or_default(),
+            Commented::Table(&name.name),
+        )?,
         auto_increment_start: start.unwrap_or(1).max(1),
         shard_row_id_bits: options.shard_row_id_bits.unwrap_or(0),
         pre_split_regions: options.pre_split_regions.unwrap_or(0),
         checks: checks.iter().map(|(check, _)| check.clone()).collect(),
         foreign_keys,
-        options: create_options(create, &name)?,
+        options: create_options(binder, create, &name)?,
         partitioning: match &create.partitioning {
             Some(written) => Some(Box::new(partition::bind_partitioning(binder, written)?)),
             None => None,
@@ -141,6 +123,27 @@ pub(super) fn bind_create_table(
     })
 }
 
+/// MySQL reports this before everything that is wrong with columns and partitions.
+///
+/// # Errors
+/// 1506
+fn check_partitioned(create: &CreateTable) -> Result<()> {
+    let is_key = |element: &TableElement| matches!(element, TableElement::ForeignKey(_));
+    match create.partitioning.is_some() && create.elements.iter().any(is_key) {
+        true => Err(foreign_key_and_partitions()),
+        false => Ok(()),
+    }
+}
+
+/// Errors 1796 and 1214 for tables that have no FULLTEXT indexes.
+fn check_full_text(create: &CreateTable, index: &IndexDefinition) -> Result<()> {
+    match (index.kind, create.temporary, &create.partitioning) {
+        (IndexKind::FullText, true, _) => Err(full_text_index::on_temporary()),
+        (IndexKind::FullText, false, Some(_)) => Err(full_text_index::on_partitions()),
+        _ => Ok(()),
+    }
+}
+
 /// Adds the hidden columns of an index's expressions.
 fn index_expressions(
     binder: &Binder<'_>,
@@ -148,7 +151,7 @@ fn index_expressions(
     builder: &mut TableBuilder,
     index: &mut IndexDefinition,
 ) -> Result<()> {
-    if index.parts.iter().all(|part| part.expression.is_none()) {
+    if index.kind != IndexKind::FullText && index.parts.iter().all(|part| part.expression.is_none()) {
         return Ok(());
     }
     let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
@@ -189,28 +192,7 @@ pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
 /// # Errors
 /// 1286 for an unknown one, unless it is replaced.
 pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions) -> Result<Engine> {
-    let Some(engine) = &options.engine else {
-        return Ok(Engine::InnoDb);
-    };
-    if engine.eq_ignore_ascii_case("innodb") {
-        return Ok(Engine::InnoDb);
-    }
-    if !OTHER_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
-        let message = format!("Unknown storage engine '{engine}'");
-        if !binder.env.sql_mode.substitutes_engines {
-            return Err(Error::new(ER_UNKNOWN_STORAGE_ENGINE, message));
-        }
-        binder.warn(Warning::warning(ER_UNKNOWN_STORAGE_ENGINE, message));
-        return Ok(Engine::Unknown);
-    }
-    Ok(Engine::Other)
-}
-
-pub(super) fn warn_of_engine(binder: &Binder<'_>, table: &str) {
-    binder.warn(Warning::warning(
-        ER_WARN_USING_OTHER_HANDLER,
-        format!("Using storage engine InnoDB for table '{table}'"),
-    ));
+    engine_named(binder, options.engine.as_deref())
 }
 
 /// DATA DIRECTORY and INDEX DIRECTORY.
@@ -226,7 +208,7 @@ pub(super) fn check_directories(binder: &Binder<'_>, options: &TableOptions, ign
 }
 
 /// The columns that are written come first. One that is selected too has its place among those of the query, and
-/// the definition that is written.
+/// the definition that is written, except its comment and whether its collation was written.
 fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column> {
     let mut last = Vec::with_capacity(selected.len());
     for column in selected {
@@ -234,7 +216,11 @@ fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column>
             .iter()
             .position(|w| w.name.eq_ignore_ascii_case(&column.name));
         last.push(match same {
-            Some(at) => written.remove(at),
+            Some(at) => Column {
+                comment: column.comment,
+                explicit_collation: column.explicit_collation,
+                ..written.remove(at)
+            },
             None => column,
         });
     }
@@ -317,6 +303,7 @@ impl TableBuilder {
             invisible: definition.invisible,
             generated,
             using_btree: definition.using == Some(IndexType::BTree),
+            full_text: full_text_index::of_definition(definition),
         });
         Ok(())
     }
@@ -373,6 +360,8 @@ pub fn inline_indexes(column: &ColumnDefinition) -> Vec<IndexDefinition> {
         comment: String::new(),
         using: None,
         invisible: false,
+        parser: None,
+        words_of: Vec::new(),
     };
     let mut indexes = Vec::new();
     if column.primary {
@@ -398,14 +387,19 @@ pub fn is_whole(ty: &types::SqlType, prefix: u32) -> bool {
 }
 
 /// The options that are only shown.
-pub(super) fn create_options(create: &CreateTable, name: &TableName) -> Result<CreateOptions> {
+pub(super) fn create_options(
+    binder: &Binder<'_>,
+    create: &CreateTable,
+    name: &TableName,
+) -> Result<CreateOptions> {
     let of = OptionsOf {
         table: &name.name,
         temporary: create.temporary,
         partitioned: create.partitioning.is_some(),
     };
+    check_row_format(binder, &create.options, (&name.name, true))?;
     let mut options = CreateOptions::default();
-    for (name, value) in shown_options(&create.options, of)? {
+    for (name, value) in shown_options(binder, &create.options, of)? {
         options.set(&name, &value);
     }
     Ok(options)

@@ -84,6 +84,9 @@ pub(super) fn check_clause(
         DefaultClause::Literal(AstExpr::Null) if nullable => Ok(()),
         // MySQL takes a text that spells a date, but not DATE '...'.
         DefaultClause::Literal(AstExpr::Null | AstExpr::Temporal { .. }) => Err(invalid(name)),
+        DefaultClause::Literal(AstExpr::Bytes(bytes)) if ty.kind == TypeKind::Bit && bytes.is_empty() => {
+            Err(invalid(name))
+        }
         DefaultClause::Literal(literal) if ty.is_blob_or_text() || ty.kind == TypeKind::Json => {
             // An empty default is left out.
             match !binder.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {

@@ -15,8 +15,8 @@ use super::names::FromWithin;
 use super::parameter::GUESSED_CHARS;
 use super::row_compare::is_row;
 use super::{
-    Binder, collation, default_value, defined_view, literal, parameter, resolution, row_compare, subquery,
-    window,
+    Binder, collation, default_value, defined_view, full_text, literal, parameter, resolution, row_compare,
+    subquery, window,
 };
 use crate::logical::{ColumnId, columns_of};
 use syntax::ast::{self, BinaryOp, CastType, TruthTest, UnaryOp};
@@ -81,7 +81,13 @@ impl Binder<'_> {
             ast::Expr::Cast { operand, ty } => self.cast(operand, ty, context),
             ast::Expr::ConvertUsing { operand, charset } => self.convert_using(operand, charset, context),
             ast::Expr::Collate { operand, collation } => self.collate(operand, collation, context),
-            ast::Expr::Binarize(operand) => self.call("binary", vec![self.scalar(operand, context)?]),
+            ast::Expr::Binarize(operand) => {
+                self.warn_each_time(Warning::warning(
+                    crate::errno::ER_WARN_DEPRECATED_SYNTAX,
+                    BINARIZE_DEPRECATED,
+                ));
+                self.call("binary", vec![self.scalar(operand, context)?])
+            }
             ast::Expr::Function { name, args } => self.function(name, args, context),
             ast::Expr::Aggregate { name, distinct, args } => self.aggregate(name, *distinct, args, context),
             ast::Expr::GroupConcat {
@@ -261,6 +267,10 @@ impl Binder<'_> {
             },
             // All variables that can be NULL are texts.
             Value::String(_) | Value::Null => SqlType::varchar(VARIABLE_CHARS, Collation::Utf8mb3GeneralCi),
+            Value::Double(_) => SqlType {
+                decimals: VARIABLE_DECIMALS,
+                ..SqlType::DOUBLE
+            },
             other => bind::type_of_value(other, Collation::DEFAULT),
         };
         Ok(Expr::literal(value, ty))
@@ -381,17 +391,27 @@ impl Binder<'_> {
             self.hinted(operand, text, context)?,
             self.hinted(pattern, text, context)?,
         ];
-        if let Some(escape) = escape {
-            let escape = self.hinted(escape, text, context)?;
-            if !escape.is_constant() {
+        if let Some(written) = escape {
+            let escape = self.hinted(written, text, context)?;
+            if !escape.is_constant() && !matches!(written, ast::Expr::Subquery(_)) {
                 return Err(Error::new(
                     errno::ER_WRONG_ARGUMENTS,
                     "Incorrect arguments to ESCAPE",
                 ));
             }
-            args.push(escape);
+            args.push(self.escape_or_backslash(escape)?);
         }
         self.negatable("like", args, negated)
+    }
+
+    /// ESCAPE NULL is ESCAPE '\\', in all modes.
+    fn escape_or_backslash(&self, escape: Expr) -> Result<Expr> {
+        let backslash = Expr::literal(Value::from("\\"), SqlType::varchar(1, self.types.collation));
+        match &escape {
+            Expr::Literal { value, .. } if value.is_null() => Ok(backslash),
+            Expr::Literal { .. } | Expr::Param { .. } => Ok(escape),
+            _ => self.call("ifnull", vec![escape, backslash]),
+        }
     }
 
     fn case(
@@ -419,10 +439,12 @@ impl Binder<'_> {
     fn cast(&self, operand: &ast::Expr, ty: &CastType, context: &Context<'_>) -> Result<Expr> {
         let ty = self.cast_type(ty)?;
         let bound = self.scalar(operand, context)?;
-        let bound = if ty.is_numeric() {
-            literal::as_number(self, operand, bound)
-        } else {
-            bound
+        let bound = match ty.kind {
+            TypeKind::Json => self
+                .as_truths(std::slice::from_ref(operand), vec![bound])?
+                .remove(0),
+            _ if ty.is_numeric() => literal::as_number(self, operand, bound),
+            _ => bound,
         };
         bind::cast(bound, ty)
     }
@@ -458,8 +480,9 @@ impl Binder<'_> {
             CastType::DateTime(fsp) => SqlType::datetime(*fsp),
             CastType::Year => SqlType::YEAR,
             CastType::Decimal { precision, scale } => {
-                if *precision == 0 {
-                    super::column::check_decimals("", 0, u64::from(*scale))?;
+                let is_in_range = *scale <= types::Decimal::MAX_SCALE && *precision <= 65;
+                if *precision == 0 || is_in_range && u32::from(*scale) > *precision {
+                    super::column::check_decimals("", u64::from(*precision), u64::from(*scale))?;
                 }
                 super::column::decimal_type("CAST", *precision, u32::from(*scale))?
             }
@@ -475,6 +498,9 @@ impl Binder<'_> {
 
     fn function(&self, name: &str, args: &[ast::Expr], context: &Context<'_>) -> Result<Expr> {
         let lower = name.to_lowercase();
+        if full_text::is_match(&lower) {
+            return full_text::bind_match(self, &lower, args, context);
+        }
         if let ("char", [.., ast::Expr::Keyword(charset)]) = (lower.as_str(), args) {
             collation::charset_of_expression(self, charset)?;
         }
@@ -500,16 +526,36 @@ impl Binder<'_> {
                 "Incorrect arguments to NAME_CONST",
             ));
         }
-        let args = self.arguments(&lower, args, context)?;
+        if lower == "found_rows" && args.is_empty() {
+            self.warn_each_time(Warning::warning(
+                crate::errno::ER_WARN_DEPRECATED_SYNTAX,
+                "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.",
+            ));
+        }
+        let mut bound = self.arguments(&lower, args, context)?;
+        if lower.starts_with("json_") {
+            bound = self.as_truths(args, bound)?;
+        }
         match (
             self.in_definition,
-            bind::call_as_written(&lower, name, args, &self.types),
+            bind::call_as_written(&lower, name, bound, &self.types),
         ) {
             (Some(refused), Err(error)) if error.code == errno::ER_SP_DOES_NOT_EXIST => {
                 Err(refused(Some(&format!("`{name}`"))))
             }
             (_, bound) => bound,
         }
+    }
+
+    /// Arguments for JSON, where conditions with subqueries are `true` and `false`: their columns are numbers.
+    fn as_truths(&self, written: &[ast::Expr], bound: Vec<Expr>) -> Result<Vec<Expr>> {
+        let truth = |(written, bound)| match written {
+            &ast::Expr::Exists(_) | &ast::Expr::InSubquery { .. } | &ast::Expr::Quantified { .. } => {
+                self.call("=", vec![bound, Expr::literal(Value::Int(1), SqlType::BIGINT)])
+            }
+            _ => Ok(bound),
+        };
+        written.iter().zip(bound).map(truth).collect()
     }
 
     /// ANY_VALUE(x): the first row's, in a query with groups.
@@ -528,7 +574,10 @@ impl Binder<'_> {
         args: &[ast::Expr],
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let bound = self.arguments(name, args, &context.inside_aggregate())?;
+        let mut bound = self.arguments(name, args, &context.inside_aggregate())?;
+        if name.starts_with("json_") {
+            bound = self.as_truths(args, bound)?;
+        }
         self.collect(name, bound, distinct, context)
     }
 
@@ -671,8 +720,14 @@ fn unknown_position(position: &str) -> Error {
 const ASSIGNMENT_DEPRECATED: &str = "Setting user variables within expressions is deprecated and will be removed in a future \
      release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
 
+const BINARIZE_DEPRECATED: &str =
+    "'BINARY expr' is deprecated and will be removed in a future release. Please use CAST instead";
+
 /// The length that MySQL reports for a system variable's text.
 const VARIABLE_CHARS: u32 = 21_845;
+
+/// The digits after the point of a variable with a fraction.
+const VARIABLE_DECIMALS: u8 = 6;
 
 fn truth_test(test: TruthTest, negated: bool) -> &'static str {
     match (test, negated) {

@@ -3,18 +3,24 @@
 use functions::Expr;
 use types::{Result, TypeKind, Value};
 
-use super::Binder;
 use super::context::Context;
+use super::scope::Scope;
+use super::{Binder, full_text};
+use crate::logical::ColumnId;
 use syntax::ast;
 
-/// The condition of a WHERE clause.
+/// The condition of a WHERE clause about the relations of `scope`.
 pub(super) fn bind_filter(
     binder: &Binder<'_>,
     filter: Option<&ast::Expr>,
     context: &Context<'_>,
+    scope: &Scope,
 ) -> Result<Option<Expr>> {
-    filter
-        .map(|filter| with_zero_dates(binder, condition(binder, filter, context)?))
+    let without_relevance = filter.and_then(|filter| full_text::without_relevance(binder, filter));
+    without_relevance
+        .as_ref()
+        .or(filter)
+        .map(|filter| with_zero_dates(binder, condition(binder, filter, context)?, scope))
         .transpose()
 }
 
@@ -37,25 +43,31 @@ pub(super) fn condition(binder: &Binder<'_>, condition: &ast::Expr, context: &Co
 }
 
 /// `date IS NULL` of a column that is NOT NULL finds the zero date, as in MySQL, for ODBC. It does so only as
-/// one of the conditions that must all hold. Source: manual 12.4.2 "Comparison Functions and Operators".
-fn with_zero_dates(binder: &Binder<'_>, condition: Expr) -> Result<Expr> {
+/// one of the conditions that must all hold. Where an outer join may leave the column NULL, it finds both. Source:
+/// manual 12.4.2 "Comparison Functions and Operators".
+fn with_zero_dates(binder: &Binder<'_>, condition: Expr, scope: &Scope) -> Result<Expr> {
     let Expr::Call { function, args, .. } = &condition else {
         return Ok(condition);
     };
     match (function.0.name, args.as_slice()) {
         ("and", args) => {
-            let all = args.iter().map(|arg| with_zero_dates(binder, arg.clone()));
+            let all = args.iter().map(|arg| with_zero_dates(binder, arg.clone(), scope));
             binder.call("and", all.collect::<Result<_>>()?)
         }
         (
             "is null",
             [
                 column @ Expr::Column {
-                    ty, nullable: false, ..
+                    index, ty, nullable, ..
                 },
             ],
         ) if matches!(ty.kind, TypeKind::Date | TypeKind::DateTime) => {
-            binder.call("=", vec![column.clone(), Expr::literal(Value::UInt(0), *ty)])
+            let is_zero = || binder.call("=", vec![column.clone(), Expr::literal(Value::UInt(0), *ty)]);
+            match (nullable, scope.is_null_of_join(ColumnId(*index))) {
+                (false, _) => is_zero(),
+                (true, true) => binder.call("or", vec![condition.clone(), is_zero()?]),
+                (true, false) => Ok(condition),
+            }
         }
         _ => Ok(condition),
     }

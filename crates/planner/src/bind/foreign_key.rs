@@ -85,6 +85,8 @@ pub fn index_of(definition: &ForeignKeyDefinition) -> IndexDefinition {
         comment: String::new(),
         using: None,
         invisible: false,
+        parser: None,
+        words_of: Vec::new(),
     }
 }
 

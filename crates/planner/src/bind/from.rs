@@ -245,7 +245,12 @@ impl Binder<'_> {
                     outer: place.outer,
                     in_aggregate: false,
                 };
-                let context = Context::of(&names);
+                // An aggregate in the table may be one of a query further out.
+                let context = Context {
+                    outer: place.outer,
+                    first_own: left.first_column().unwrap_or(self.next_column()),
+                    ..Context::of(&names)
+                };
                 let query = self.query(&table.query, Some(&context))?;
                 *reaches_left = query.root.outer_columns().iter().any(|id| left.owns(*id));
                 Ok(query)
@@ -282,19 +287,19 @@ fn visible(before: Option<&Scope>, from: Option<&From>) -> Option<Scope> {
     }
 }
 
-/// Error 3569.
+/// Error 3569. `name`: as it is shown.
 pub(super) fn locked_twice(name: &str) -> Error {
-    Error::new(
-        3569,
-        format!("Table `{name}` appears in multiple locking clauses."),
-    )
+    Error::new(3569, format!("Table {name} appears in multiple locking clauses."))
 }
 
 /// How a locking clause applies to a table.
 fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
     let about = |clause: &&LockingClause| clause.is_about(&get.table.database, &get.alias);
-    if clauses.iter().filter(about).count() > 1 {
-        return Err(locked_twice(&get.alias));
+    match clauses.iter().filter(about).nth(1) {
+        None => {}
+        // MySQL does not quote the name if the second clause names no tables.
+        Some(second) if second.of.is_empty() => return Err(locked_twice(&get.alias)),
+        Some(_) => return Err(locked_twice(&format!("`{}`", get.alias))),
     }
     let Some(clause) = clauses.iter().find(about).filter(|_| !get.table.is_virtual()) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Indexes on expressions: each expression is a hidden generated column, which is not stored.
+//! Indexes on expressions, and on words: each expression is a hidden generated column, which is not stored.
 
 use functions::Expr;
 use schema::definition::AlterChange;
@@ -7,9 +7,9 @@ use schema::model::{Column, Table};
 use syntax::ast::{self, IndexDefinition, IndexKind};
 use types::{Error, Result, SqlType, TypeKind, errno};
 
-use super::multi_valued;
 use super::stored::bind_index_expression;
 use super::{Binder, stored};
+use super::{full_text_index, multi_valued};
 
 /// MySQL's name of an index on an expression that has no other.
 const DEFAULT_NAME: &str = "functional_index";
@@ -28,6 +28,9 @@ pub(super) fn hidden_columns(
     index: &mut IndexDefinition,
     is_taken: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Column>> {
+    if index.kind == IndexKind::FullText {
+        return Ok(vec![full_text_index::hidden_column(binder, table, index)?]);
+    }
     if index.parts.iter().all(|part| part.expression.is_none()) {
         return Ok(Vec::new());
     }

@@ -1,13 +1,15 @@
 //! GRANT and REVOKE: which privileges, on what.
 
 use schema::privilege::{DYNAMIC_PRIVILEGES, GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
-use syntax::ast::{Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke};
+use syntax::ast::{AccountName, Grant, GrantTarget, GrantedPrivilege, GrantedPrivileges, Revoke};
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
 use crate::command::Command;
 
 const ER_SYNTAX_ERROR: u16 = 1149;
+const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
+const ER_NONEXISTING_PROC_GRANT: u16 = 1403;
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
 const ER_UNSUPPORTED_USE_OF_GRANT_AS: u16 = 3835;
 const ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED: u16 = 3929;
@@ -37,9 +39,14 @@ pub(super) fn bind_grant(binder: &Binder<'_>, grant: &Grant) -> Result<Command> 
 pub(super) fn bind_revoke(binder: &Binder<'_>, revoke: &Revoke) -> Result<Command> {
     let what = match &revoke.what {
         None => None,
+        Some((_, GrantTarget::Routine { name, .. })) => {
+            return Err(no_routine_grant(&binder.table_name(name)?.name, &revoke.users));
+        }
         Some((privileges, on)) => {
             let bound = privilege_grant(binder, privileges, on)?;
-            for name in bound.dynamic.iter().filter(|name| !is_registered(name)) {
+            let unknown = bound.dynamic.iter().filter(|name| !is_registered(name));
+            // One for each account.
+            for name in revoke.users.iter().flat_map(|_| unknown.clone()) {
                 binder.warn(Warning::warning(
                     ER_DYNAMIC_PRIVILEGE_NOT_REGISTERED,
                     format!("Dynamic privilege '{name}' is not registered with the server."),
@@ -54,6 +61,15 @@ pub(super) fn bind_revoke(binder: &Binder<'_>, revoke: &Revoke) -> Result<Comman
         if_exists: revoke.if_exists,
         ignore_unknown: revoke.ignore_unknown,
     })
+}
+
+/// The error of REVOKE for a routine: nobody has privileges on it, since there are none.
+fn no_routine_grant(routine: &str, users: &[AccountName]) -> Error {
+    let (user, host) = users.first().cloned().unwrap_or_default();
+    Error::new(
+        ER_NONEXISTING_PROC_GRANT,
+        format!("There is no such grant defined for user '{user}' on host '{host}' on routine '{routine}'"),
+    )
 }
 
 /// # Errors
@@ -73,6 +89,10 @@ fn privilege_grant(
     };
     if let GrantedPrivileges::List(list) = privileges {
         list.iter().try_for_each(|one| add(&mut bound, one))?;
+        if list.iter().any(|one| one.name == "SUPER") {
+            let message = "The SUPER privilege identifier is deprecated";
+            binder.warn(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message));
+        }
     }
     check_level(&bound)?;
     Ok(bound)
@@ -87,7 +107,7 @@ fn grant_level(binder: &Binder<'_>, on: &GrantTarget) -> Result<GrantLevel> {
             let name = binder.table_name(name)?;
             return Err(Error::new(
                 errno::ER_SP_DOES_NOT_EXIST,
-                format!("{kind} {}.{} does not exist", name.database, name.name),
+                format!("{kind} {} does not exist", name.name),
             ));
         }
     })
@@ -149,9 +169,13 @@ fn check_level(bound: &PrivilegeGrant) -> Result<()> {
     if bound.level != GrantLevel::Global
         && let Some(name) = bound.dynamic.first()
     {
+        let about = match &bound.level {
+            GrantLevel::Table(table) => &table.name,
+            _ => name,
+        };
         return Err(Error::new(
             ER_ILLEGAL_PRIVILEGE_LEVEL,
-            format!("Illegal privilege level specified for {name}"),
+            format!("Illegal privilege level specified for {about}"),
         ));
     }
     let within = |level: PrivilegeSet| (level | PrivilegeSet::GRANT).contains(bound.privileges);

@@ -218,7 +218,13 @@ pub(super) fn check_hinted_names(binder: &Binder<'_>, scope: &Scope) {
         };
         match hint {
             Hint::JoinOrder { tables, .. } => {
-                for table in tables.iter().filter(|table| relation(table).is_none()) {
+                // A table may be one of another block, too.
+                let is_here = |table: &&HintTable| table.block.is_none();
+                for table in tables
+                    .iter()
+                    .filter(is_here)
+                    .filter(|table| relation(table).is_none())
+                {
                     unresolved(format!("`{}`", table.name));
                 }
             }

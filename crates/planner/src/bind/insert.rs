@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use functions::Expr;
 use functions::bind::implicit_cast;
-use types::{Charset, Error, Result, errno};
+use types::{Charset, Error, Result, Warning, errno};
 
 use super::bound_query::{BoundQuery, QueryColumn};
 use super::context::Context;
@@ -17,6 +17,7 @@ use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
 use super::{Binder, block_operators, default_value, foreign_key, insert_target, on_duplicate, write};
+use crate::errno::ER_WARN_LEGACY_SYNTAX_CONVERTED;
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Logical, LogicalInsert, LogicalInsertMode, LogicalInsertSource, SetOperator, columns_of,
@@ -27,6 +28,13 @@ use schema::privilege::PrivilegeSet;
 use syntax::ast::{self, ColumnName, Insert, InsertRows, LiteralRows};
 
 pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<LogicalInsert> {
+    if insert.delayed {
+        let verb = if insert.replace { "REPLACE" } else { "INSERT" };
+        binder.warn_each_time(Warning::warning(
+            ER_WARN_LEGACY_SYNTAX_CONVERTED,
+            format!("{verb} DELAYED is no longer supported. The statement was converted to {verb}."),
+        ));
+    }
     let target = insert_target::bind_insert_target(binder, insert, privileges(insert))?;
     let columns = target_columns(insert, &target)?;
     insert_target::check_view_defaults(binder, &target, &columns, insert.ignore)?;
@@ -258,6 +266,7 @@ fn rows_of_queries(
         let row = row_itself(binder, &exprs, &subqueries, columns, table)?;
         let (root, ids) = block_operators::projected(binder, subqueries.applied_to(row), &exprs);
         let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
+            is_aggregate: false,
             id,
             ty: expr.ty(),
             nullable: expr.nullable(),

@@ -110,6 +110,9 @@ fn insert_through(
     let Some((rows, columns, written)) = merged.filter(|_| view.is_updatable) else {
         return Err(refused());
     };
+    if written.others > 0 {
+        return Err(refused());
+    }
     let ids: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
     for name in &insert.columns {
         let position = definition.column_offset(&name.column);

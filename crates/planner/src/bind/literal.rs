@@ -18,12 +18,12 @@ pub(super) fn bind_literal(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Opti
     Ok(Some(match expr {
         ast::Expr::Null => Expr::null(),
         ast::Expr::Bool(value) => Expr::literal(Value::Int(i64::from(*value)), SqlType::BOOL),
-        ast::Expr::Number(text) => number(text, false)?,
+        ast::Expr::Number(text) => number(binder, text, false)?,
         ast::Expr::Unary {
             op: ast::UnaryOp::Minus,
             operand,
         } => match operand.as_ref() {
-            ast::Expr::Number(text) => number(text, true)?,
+            ast::Expr::Number(text) => number(binder, text, true)?,
             _ => return Ok(None),
         },
         ast::Expr::Text(text) => client_text(binder, text),
@@ -108,7 +108,7 @@ fn introduced(binder: &Binder<'_>, introducer: &Introducer, bytes: &[u8], quoted
         let ty = literal_type(text.chars().count(), charset.default_collation());
         return Ok(Expr::literal(Value::from(text), ty));
     }
-    let bytes = &with_whole_characters(bytes, charset);
+    let bytes = &charset.whole_characters(bytes);
     if let Some(text) = functions::text_of(bytes, charset) {
         let ty = literal_type(text.chars().count(), charset.default_collation());
         return Ok(Expr::literal(Value::String(text), ty));
@@ -242,15 +242,6 @@ fn not_converted(binder: &Binder<'_>, bytes: &[u8], from: Charset) {
     ));
 }
 
-/// Where characters have two or four bytes, zeros are put before bytes that are too few.
-fn with_whole_characters(bytes: &[u8], charset: Charset) -> Cow<'_, [u8]> {
-    let missing = bytes.len().next_multiple_of(charset.min_bytes_per_char()) - bytes.len();
-    match missing {
-        0 => Cow::Borrowed(bytes),
-        _ => Cow::Owned([&[0; 4][..missing], bytes].concat()),
-    }
-}
-
 /// The form in which warnings show the bytes of a literal that is not a number.
 fn hex_text(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
@@ -278,12 +269,12 @@ fn fraction_digits(text: &str) -> u8 {
 }
 
 /// A number is an integer where 64 bits hold it, else a DECIMAL.
-fn number(text: &NumberText, negative: bool) -> Result<Expr> {
+fn number(binder: &Binder<'_>, text: &NumberText, negative: bool) -> Result<Expr> {
     match text {
         NumberText::Integer(digits) => {
-            integer(digits, negative).map_or_else(|| decimal(digits, negative), Ok)
+            integer(digits, negative).map_or_else(|| decimal(binder, digits, negative), Ok)
         }
-        NumberText::Decimal(digits) => decimal(digits, negative),
+        NumberText::Decimal(digits) => decimal(binder, digits, negative),
         NumberText::Float(digits) => {
             let number: f64 = digits.parse().unwrap_or(f64::INFINITY);
             if number.is_infinite() {
@@ -327,7 +318,26 @@ fn of_first_digits(text: &str) -> Option<Decimal> {
     Decimal::parse(&format!("{whole}.{fraction}"))
 }
 
-fn decimal(digits: &str, negative: bool) -> Result<Expr> {
+/// The longest whole part that MySQL reads.
+const WHOLE_DIGITS_MAX: usize = 81;
+
+/// The largest DECIMAL for a number whose whole part MySQL cannot read. The warning shows the part's end.
+fn of_too_many_digits(binder: &Binder<'_>, text: &str) -> Option<Decimal> {
+    let whole = text.split('.').next()?;
+    let extra = whole.len().checked_sub(WHOLE_DIGITS_MAX)?;
+    if whole.trim_start_matches('0').len() <= WHOLE_DIGITS_MAX {
+        return None;
+    }
+    // The next execution must raise the warning as well.
+    binder.not_cacheable();
+    binder.warn(Warning::warning(
+        errno::ER_TRUNCATED_WRONG_VALUE,
+        format!("Truncated incorrect DECIMAL value: '{}'", whole.get(extra..)?),
+    ));
+    Some(Decimal::max_value(Decimal::MAX_DIGITS, 0))
+}
+
+fn decimal(binder: &Binder<'_>, digits: &str, negative: bool) -> Result<Expr> {
     let too_large = || {
         Error::new(
             errno::ER_ILLEGAL_VALUE_FOR_TYPE,
@@ -336,7 +346,9 @@ fn decimal(digits: &str, negative: bool) -> Result<Expr> {
     };
     let text = digits.trim_end_matches('.');
     let value = Decimal::parse(text).or_else(|| of_first_digits(text));
-    let value = value.ok_or_else(too_large)?;
+    let value = value
+        .or_else(|| of_too_many_digits(binder, text))
+        .ok_or_else(too_large)?;
     let value = if negative { value.neg() } else { value };
     let precision = u32::from(value.digits()).max(written_digits(text, value.scale));
     Ok(Expr::literal(

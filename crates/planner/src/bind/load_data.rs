@@ -129,6 +129,7 @@ fn as_insert(load: &ast::LoadData) -> Insert {
     let assigned = load.assignments.iter().map(|assignment| &assignment.column);
     Insert {
         replace: load.duplicates == LoadDuplicates::Replace,
+        delayed: false,
         ignore: load.duplicates == LoadDuplicates::Ignore,
         table: load.table.clone(),
         partitions: load.partitions.clone(),

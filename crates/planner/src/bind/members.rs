@@ -13,7 +13,9 @@ const ER_DUPLICATED_VALUE_IN_TYPE: u16 = 1291;
 const ER_ILLEGAL_VALUE_FOR_TYPE: u16 = 1367;
 const ER_TOO_BIG_ENUM: u16 = 3500;
 const ER_INVALID_FIELD_SIZE: u16 = 3013;
+const ER_TOO_LONG_MEMBER: u16 = 3505;
 const BITS_MAX: u64 = 64;
+const MEMBER_CHARS_MAX: usize = 255;
 
 /// ENUM or SET, and whether SHOW CREATE TABLE shows its collation.
 pub(super) fn with_members(
@@ -62,6 +64,12 @@ fn members(
         if !collation.charset().has_all_of(text) && collation.charset() != Charset::Binary {
             return Err(invalid_member(name));
         }
+        if text.chars().count() > MEMBER_CHARS_MAX {
+            return Err(Error::new(
+                ER_TOO_LONG_MEMBER,
+                format!("Too long enumeration/set value for column {name}."),
+            ));
+        }
         texts.push(text.to_owned());
     }
     if texts.len() > most {
@@ -94,9 +102,14 @@ pub(super) fn decoded(bytes: &[u8], charset: Charset) -> Result<Cow<'_, str>> {
         Charset::Binary => Charset::Utf8mb4,
         charset => charset,
     };
-    charset
-        .decode(bytes)
-        .ok_or_else(|| Error::new(errno::ER_INVALID_CHARACTER_STRING, charset.invalid_message(bytes)))
+    let invalid = || Error::new(errno::ER_INVALID_CHARACTER_STRING, charset.invalid_message(bytes));
+    match charset.whole_characters(bytes) {
+        Cow::Borrowed(bytes) => charset.decode(bytes).ok_or_else(invalid),
+        Cow::Owned(whole) => {
+            let text = charset.decode(&whole).map(|text| Cow::Owned(text.into_owned()));
+            text.ok_or_else(invalid)
+        }
+    }
 }
 
 /// Error 1291, a note in modes that are not strict.

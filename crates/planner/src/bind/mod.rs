@@ -15,6 +15,7 @@
 //! - [`mod@write`], [`insert`], [`load_data`]: INSERT, UPDATE, DELETE, LOAD DATA. [`definition`]: CREATE and ALTER.
 //!   [`command`]: everything else. [`stored`], [`table_expressions`]: the expressions of a definition.
 
+mod added_index;
 mod alter;
 mod alter_partitions;
 mod block;
@@ -28,6 +29,7 @@ mod clauses;
 mod collation;
 mod column;
 mod command;
+mod comment;
 mod common_table;
 mod context;
 mod create_select;
@@ -35,12 +37,16 @@ mod create_table;
 mod default_value;
 mod defined_view;
 mod definition;
+mod engine;
 mod expr;
 mod filter;
 mod foreign_key;
 mod from;
 mod from_place;
 mod full_group_by;
+mod full_text;
+mod full_text_columns;
+mod full_text_index;
 mod functional_index;
 mod generated_key;
 mod grant;
@@ -95,13 +101,15 @@ use std::collections::HashMap;
 use functions::Expr;
 use functions::bind::TypeEnv;
 use schema::definition::TableName;
-use types::{Error, Result, SqlType, Warning, errno};
+use types::{Error, Result, SqlType, Value, Warning, errno};
 
 use crate::command::Bound;
 use crate::command::Command;
 use crate::env::BindEnv;
-use crate::logical::{ColumnId, CommonTableId, LogicalStatement};
+use crate::errno::ER_WRONG_VALUE;
+use crate::logical::{Column, ColumnId, CommonTableId, Logical, LogicalQuery, LogicalStatement};
 use crate::object_access::Accesses;
+use crate::plan::ResultColumn;
 use read_and_written::{ReadTable, WrittenTable};
 use syntax::Parsed;
 use syntax::ast::{self, ObjectName, Statement};
@@ -112,7 +120,7 @@ pub use partition_function::check_partitions;
 use result_column::result_column;
 pub use stored::columns_of_check;
 pub use table_expressions::expressions;
-pub use view::view_text;
+pub use view::{view_columns, view_text};
 
 /// Resolves a statement's names and types and chooses how it is run.
 ///
@@ -159,12 +167,72 @@ fn bind_assigning(parsed: &Parsed, of_file: &HashMap<String, SqlType>, env: &Bin
 
 /// Binds the WHERE of a SHOW statement: its columns are those of the statement's own output, by position.
 ///
+/// `None` for a condition with subqueries: see [`bind_list_query`].
+///
 /// # Errors
 /// As [`bind`]; 1054 for a name that is not in `columns`.
-pub fn bind_filter(condition: &ast::Expr, columns: &[(String, SqlType)], env: &BindEnv<'_>) -> Result<Expr> {
+pub fn bind_filter(
+    condition: &ast::Expr,
+    columns: &[(String, SqlType)],
+    env: &BindEnv<'_>,
+) -> Result<Option<Expr>> {
     let binder = Binder::new(env);
+    binder.new_columns(columns.len());
     let names = names::ListNames { columns };
-    binder.scalar(condition, &context::Context::of(&names))
+    let subqueries = subqueries::Subqueries::default();
+    let context = context::Context {
+        subqueries: Some(&subqueries),
+        ..context::Context::of(&names)
+    };
+    let bound = binder.scalar(condition, &context)?;
+    Ok(subqueries.is_empty().then_some(bound))
+}
+
+/// The positions of the rows of a SHOW statement's output that satisfy its WHERE, as a query.
+///
+/// # Errors
+/// As [`bind_filter`].
+pub fn bind_list_query(
+    condition: &ast::Expr,
+    columns: &[(String, SqlType)],
+    rows: &[Vec<Value>],
+    env: &BindEnv<'_>,
+) -> Result<Bound> {
+    let binder = Binder::new(env);
+    binder.new_columns(columns.len());
+    let names = names::ListNames { columns };
+    let subqueries = subqueries::Subqueries::default();
+    let context = context::Context {
+        subqueries: Some(&subqueries),
+        ..context::Context::of(&names)
+    };
+    let condition = filter::condition(&binder, condition, &context)?;
+    let position = binder.new_column();
+    let column = |id, ty, nullable| Column { id, ty, nullable };
+    let of_list = columns.iter().enumerate();
+    let values = rows.iter().enumerate().map(|(at, row)| {
+        let row = row.iter().zip(columns);
+        let row = row.map(|(value, (_, ty))| Expr::literal(value.clone(), *ty));
+        let at = i64::try_from(at).unwrap_or(i64::MAX);
+        row.chain([Expr::literal(Value::Int(at), SqlType::BIGINT)])
+            .collect()
+    });
+    let values = Logical::Values {
+        rows: values.collect(),
+        columns: of_list
+            .map(|(at, (_, ty))| column(ColumnId(at), *ty, true))
+            .chain([column(position, SqlType::BIGINT, false)])
+            .collect(),
+    };
+    let root = from_place::filtered(subqueries.applied_to(values), Some(condition));
+    binder.bound_statement(LogicalStatement::Query(LogicalQuery {
+        root,
+        output: vec![position],
+        columns: vec![ResultColumn::unnamed("", SqlType::BIGINT, false)],
+        limit_of_output: None,
+        max_execution: None,
+        in_order: false,
+    }))
 }
 
 /// The error for a part that an expression of a definition may not have, with the name of the function if the part
@@ -249,16 +317,19 @@ impl<'a> Binder<'a> {
             Statement::Insert(insert) => {
                 self.verb.set("INSERT");
                 hints::enter_block(self, insert.hints.as_deref());
+                hints::time_limit(self, false);
                 LogicalStatement::Insert(insert::bind_insert(self, insert)?)
             }
             Statement::Update(update) => {
                 self.verb.set("UPDATE");
                 hints::enter_block(self, update.hints.as_deref());
+                hints::time_limit(self, false);
                 write::bind_update(self, update)?
             }
             Statement::Delete(delete) => {
                 self.verb.set("DELETE");
                 hints::enter_block(self, delete.hints.as_deref());
+                hints::time_limit(self, false);
                 write::bind_delete(self, delete)?
             }
             Statement::LoadData(load) => {
@@ -295,7 +366,8 @@ impl<'a> Binder<'a> {
             self.warn(Warning::warning(ER_JSON_AS_TRUTH, JSON_AS_TRUTH));
         }
         let incorrect = self.types.notes.incorrect.take();
-        if incorrect.is_empty() {
+        let no_dates = self.types.notes.no_dates.take();
+        if incorrect.is_empty() && no_dates.is_empty() {
             return Ok(());
         }
         // The next execution must raise it as well.
@@ -307,11 +379,19 @@ impl<'a> Binder<'a> {
             LogicalStatement::Delete(delete) => delete.ignore,
             LogicalStatement::FoundWrite(write) => write.ignore,
         };
-        for message in incorrect {
+        let lost = |message: String| {
             if self.env.sql_mode.strict && !ignores {
                 return Err(Error::new(errno::ER_TRUNCATED_WRONG_VALUE, message));
             }
             self.warn(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
+            Ok(())
+        };
+        for message in incorrect {
+            lost(message)?;
+        }
+        if let Some(no_date) = no_dates.into_iter().next() {
+            lost(no_date.incorrect)?;
+            return Err(Error::new(ER_WRONG_VALUE, no_date.wrong));
         }
         Ok(())
     }

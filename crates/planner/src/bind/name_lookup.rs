@@ -10,16 +10,17 @@ use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
-use super::context::{Aggregates, PendingWindow};
+use super::context::{Aggregates, Context, PendingWindow};
 use super::names::{
-    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, ambiguous_column, ambiguous_text,
-    full_name,
+    FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, Within, ambiguous_column,
+    ambiguous_text, full_name,
 };
 use super::output::Item;
 use super::relation::Relation;
 use super::scope::ScopeNames;
+use super::subqueries::Subqueries;
 use crate::errno::ER_WINDOW_INVALID_WINDOW_FUNC_ALIAS_USE;
-use crate::logical::columns_of;
+use crate::logical::{ColumnId, columns_of};
 use syntax::ast::{ColumnName, SelectItem};
 
 /// Finds the select item a name means; error 1052 if it may mean two different ones.
@@ -87,7 +88,7 @@ pub struct FieldsAndItems<'a> {
     /// Those that are bound.
     pub items: &'a RefCell<Vec<Item>>,
     pub written: &'a [SelectItem],
-    pub aggregates: &'a Aggregates,
+    pub aggregates: KnownAggregates<'a>,
     pub windows: &'a RefCell<Vec<PendingWindow>>,
 }
 
@@ -96,7 +97,7 @@ impl FieldsAndItems<'_> {
     ///
     /// # Errors
     /// 1247 for an aggregate and for an item further on, 3594 for a window function.
-    fn item(&self, name: &ColumnName) -> Result<Option<Expr>> {
+    fn item(&self, name: &ColumnName, within: Within) -> Result<Option<Expr>> {
         if name.table.is_some() {
             return Ok(None);
         }
@@ -112,19 +113,52 @@ impl FieldsAndItems<'_> {
             };
         };
         let expr = &items[found].expr;
-        check_no_aggregate(expr, name, self.aggregates)?;
+        if within != Within::Having {
+            self.aggregates.refuse(expr, name)?;
+        }
         check_no_window(expr, name, self.windows)?;
         Ok(Some(expr.clone()))
     }
 }
 
-/// Error 1247 if an alias means an item with an aggregate.
-fn check_no_aggregate(item: &Expr, alias: &ColumnName, aggregates: &Aggregates) -> Result<()> {
-    let columns = columns_of(item);
-    match aggregates.borrow().iter().any(|(id, _)| columns.contains(id)) {
-        true => Err(illegal_reference(alias, "reference to group function")),
-        false => Ok(()),
+/// The aggregates that the items of a block may contain: its own, and those of the queries around.
+#[derive(Clone, Copy)]
+pub struct KnownAggregates<'a> {
+    pub own: &'a Aggregates,
+    /// The subqueries of the items, in which they may stand.
+    pub subqueries: &'a Subqueries,
+    pub outer: Option<&'a Context<'a>>,
+}
+
+impl KnownAggregates<'_> {
+    /// Error 1247 if an alias means an item with an aggregate.
+    fn refuse(&self, item: &Expr, alias: &ColumnName) -> Result<()> {
+        let mut columns = columns_of(item);
+        let in_subqueries = columns
+            .iter()
+            .flat_map(|id| self.subqueries.outer_columns_of(*id));
+        let in_subqueries: Vec<ColumnId> = in_subqueries.collect();
+        columns.extend(in_subqueries);
+        match names_one_of(self.own, &columns) || names_outer_aggregate(&columns, self.outer) {
+            true => Err(illegal_reference(alias, "reference to group function")),
+            false => Ok(()),
+        }
     }
+}
+
+/// Whether columns are results of aggregates of a query around.
+pub fn names_outer_aggregate(columns: &BTreeSet<ColumnId>, mut outer: Option<&Context<'_>>) -> bool {
+    while let Some(context) = outer {
+        if context.aggregates.is_some_and(|all| names_one_of(all, columns)) {
+            return true;
+        }
+        outer = context.outer;
+    }
+    false
+}
+
+fn names_one_of(aggregates: &Aggregates, columns: &BTreeSet<ColumnId>) -> bool {
+    aggregates.borrow().iter().any(|(id, _)| columns.contains(id))
 }
 
 impl Names for FieldsAndItems<'_> {
@@ -132,13 +166,13 @@ impl Names for FieldsAndItems<'_> {
         self.fields.column(name)
     }
 
-    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
         if let Some(column) = self.fields.scope.find(name, FIELD_LIST)? {
             return Ok(self.fields.scope.column(column));
         }
-        match self.item(name)? {
+        match self.item(name, within)? {
             Some(item) => Ok(item),
-            None => self.fields.around(name),
+            None => self.fields.around_from(name, within),
         }
     }
 
@@ -178,15 +212,17 @@ fn illegal_reference(name: &ColumnName, why: &str) -> Error {
 pub struct ColumnsThenItems<'a> {
     pub items: &'a [Item],
     pub tables: ScopeNames<'a>,
+    pub aggregates: KnownAggregates<'a>,
     /// In GROUP BY: a subquery may not name items with these.
-    pub of_groups: Option<(&'a Aggregates, &'a RefCell<Vec<PendingWindow>>)>,
+    pub windows: Option<&'a RefCell<Vec<PendingWindow>>>,
     /// The items that were named: a query with groups or DISTINCT can be ordered by anything made of them.
     pub named: RefCell<BTreeSet<usize>>,
 }
 
-impl Names for ColumnsThenItems<'_> {
-    fn column(&self, name: &ColumnName) -> Result<Expr> {
-        match self.tables.column(name) {
+impl ColumnsThenItems<'_> {
+    /// What a name means, given what it means as a column.
+    fn column_or_item(&self, name: &ColumnName, column: Result<Expr>) -> Result<Expr> {
+        match column {
             Ok(column) => Ok(column),
             Err(ambiguous) if ambiguous.code == errno::ER_NON_UNIQ_ERROR => Err(ambiguous),
             Err(unknown) => match find_item(self.items, name, &self.tables, self.tables.clause)? {
@@ -198,11 +234,19 @@ impl Names for ColumnsThenItems<'_> {
             },
         }
     }
+}
 
-    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
-        let meant = self.column(name)?;
-        if let Some((aggregates, windows)) = self.of_groups {
-            check_no_aggregate(&meant, name, aggregates)?;
+impl Names for ColumnsThenItems<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        self.column_or_item(name, self.tables.column(name))
+    }
+
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
+        let meant = self.column_or_item(name, self.tables.named_within(name, within))?;
+        if within != Within::Having || self.windows.is_some() {
+            self.aggregates.refuse(&meant, name)?;
+        }
+        if let Some(windows) = self.windows {
             check_no_window(&meant, name, windows)?;
         }
         Ok(meant)
@@ -225,14 +269,19 @@ pub struct ItemsAndKeys<'a, 'b> {
     pub keys: &'a [Expr],
     /// The query has groups.
     pub grouped: bool,
+    pub aggregates: KnownAggregates<'a>,
     pub windows: &'a RefCell<Vec<PendingWindow>>,
 }
 
-impl Names for ItemsAndKeys<'_, '_> {
-    fn column(&self, name: &ColumnName) -> Result<Expr> {
+impl ItemsAndKeys<'_, '_> {
+    /// `within`: the place of the name in a subquery, if it stands in one.
+    fn item_or_key(&self, name: &ColumnName, within: Option<Within>) -> Result<Expr> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
         if let Some(item) = item {
             check_no_window(item, name, self.windows)?;
+            if within == Some(Within::Elsewhere) {
+                self.aggregates.refuse(item, name)?;
+            }
         }
         let column = match self.tables.scope.find(name, HAVING_CLAUSE) {
             Ok(column) => column.map(|column| self.tables.scope.column(column)),
@@ -250,16 +299,25 @@ impl Names for ItemsAndKeys<'_, '_> {
                 Ok(key.clone())
             }
             (Some(found), _) | (None, Some(found)) => Ok(found.clone()),
-            (None, None) => self.tables.around(name),
+            (None, None) => match within {
+                None => self.tables.around(name),
+                Some(within) => self.tables.around_from(name, within),
+            },
         }
+    }
+}
+
+impl Names for ItemsAndKeys<'_, '_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        self.item_or_key(name, None)
     }
 
     /// A subquery in HAVING names the tables' columns first: where there are groups, those that are keys.
-    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
         let column = self.tables.scope.find(name, HAVING_CLAUSE)?;
         let column = column.map(|column| self.tables.scope.column(column));
         let Some(column) = column.filter(|column| !self.grouped || self.keys.contains(column)) else {
-            return self.column(name);
+            return self.item_or_key(name, Some(within));
         };
         Ok(column)
     }
@@ -291,10 +349,12 @@ pub(super) fn group_name(
 ) -> Result<Expr> {
     let found = find_item(items, name, tables, GROUP_STATEMENT)?.map(|i| &items[i]);
     let item = found.map(|item| &item.expr);
-    let column = tables.column(name);
+    // A column of a query around comes after the select items.
+    let column = tables.scope.find(name, tables.clause);
+    let column = column.map(|column| column.map(|column| tables.scope.column(column)));
     match (item, column) {
         (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),
-        (Some(item), Ok(column)) if *item != column => {
+        (Some(item), Ok(Some(column))) if *item != column => {
             binder.warn(Warning::warning(
                 errno::ER_NON_UNIQ_ERROR,
                 ambiguous_text(&full_name(name), GROUP_STATEMENT),
@@ -302,6 +362,8 @@ pub(super) fn group_name(
             Ok(column)
         }
         (Some(item), _) => Ok(item.clone()),
-        (None, column) => column,
+        (None, Ok(Some(column))) => Ok(column),
+        (None, Ok(None)) => tables.around(name),
+        (None, Err(ambiguous)) => Err(ambiguous),
     }
 }

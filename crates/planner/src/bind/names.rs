@@ -11,7 +11,7 @@ pub trait Names {
     fn column(&self, name: &ColumnName) -> Result<Expr>;
 
     /// A name in a subquery that no query between the subquery and this place can resolve.
-    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
+    fn named_within(&self, name: &ColumnName, _: Within) -> Result<Expr> {
         self.column(name)
     }
 
@@ -22,6 +22,14 @@ pub trait Names {
 
     /// `VALUES(column)`.
     fn values(&self, name: &ColumnName) -> Result<Expr>;
+}
+
+/// The place of a name in the subquery that it stands in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Within {
+    /// HAVING, which alone may name an aggregate of a query around by its alias.
+    Having,
+    Elsewhere,
 }
 
 pub const FIELD_LIST: &str = "field list";
@@ -50,7 +58,11 @@ pub struct ListNames<'a> {
 
 impl Names for FromWithin<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
-        let meant = self.0.named_within(name);
+        self.named_within(name, Within::Elsewhere)
+    }
+
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
+        let meant = self.0.named_within(name, within);
         meant.map_err(|error| match error.code {
             errno::ER_BAD_FIELD_ERROR => unknown_column(name, FIELD_LIST),
             _ => error,
@@ -74,8 +86,8 @@ impl Names for InClause<'_> {
         })
     }
 
-    fn named_within(&self, name: &ColumnName) -> Result<Expr> {
-        self.names.named_within(name)
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
+        self.names.named_within(name, within)
     }
 
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {

@@ -6,14 +6,18 @@ use functions::expr::Expr;
 use functions::{EvalContext, eval_value};
 use schema::partition::{
     Bound, MAX_PARTITIONS, Method, Partition, PartitionBy, PartitionKey, PartitionOptions, Partitioning,
-    Subpartition,
+    Subpartition, generated_subpartition_name,
 };
 use syntax::ast::{self, ColumnName, PartitionDefinition, PartitionValues};
-use types::{Error, Result, Value, errno, quoted};
+use types::{Error, Result, Value, quoted};
 
+use super::comment::{self, Commented};
 use super::context::Context;
+use super::engine::{Engine, engine_named};
 use super::names::Names;
 use super::partition_error::{too_many, unknown_partition_column};
+use super::partition_function::check_value;
+use super::table_options::{OptionsOf, check_tablespace};
 use super::{Binder, stored};
 
 /// # Errors
@@ -54,6 +58,7 @@ pub(super) fn bind_partitioning(binder: &Binder<'_>, written: &ast::Partitioning
         by,
         sub,
         listed,
+        count_given: written.count.is_some(),
         subpartitions_listed: lists_subpartitions,
     };
     let width = match &written.subpartitioning {
@@ -112,11 +117,12 @@ pub(super) fn partitions(
         .iter()
         .map(|definition| {
             let name = &definition.name;
+            let options = partition_options(binder, &definition.options, name)?;
             let subpartitions = match definition.subpartitions.is_empty() {
                 true => (0..width)
                     .map(|number| Subpartition {
-                        name: format!("{name}sp{number}"),
-                        options: PartitionOptions::default(),
+                        name: generated_subpartition_name(name, number),
+                        options: options.clone(),
                         id: 0,
                     })
                     .collect(),
@@ -126,7 +132,7 @@ pub(super) fn partitions(
                     .map(|sub| {
                         Ok(Subpartition {
                             name: sub.name.clone(),
-                            options: partition_options(&sub.options)?,
+                            options: inherited(partition_options(binder, &sub.options, &sub.name)?, &options),
                             id: 0,
                         })
                     })
@@ -135,7 +141,7 @@ pub(super) fn partitions(
             Ok(Partition {
                 values: partition_values(binder, definition, &of.by)?,
                 name: name.clone(),
-                options: partition_options(&definition.options)?,
+                options,
                 id: 0,
                 subpartitions,
             })
@@ -143,24 +149,50 @@ pub(super) fn partitions(
         .collect()
 }
 
-fn partition_options(written: &ast::PartitionOptions) -> Result<PartitionOptions> {
-    if let Some(engine) = &written.engine
-        && !engine.eq_ignore_ascii_case("innodb")
-    {
+/// A subpartition has the options of its partition that it does not give itself.
+fn inherited(own: PartitionOptions, partition: &PartitionOptions) -> PartitionOptions {
+    let of = partition.clone();
+    PartitionOptions {
+        comment: match own.comment.is_empty() {
+            true => of.comment,
+            false => own.comment,
+        },
+        max_rows: own.max_rows.or(of.max_rows),
+        min_rows: own.min_rows.or(of.min_rows),
+        nodegroup: own.nodegroup.or(of.nodegroup),
+        tablespace: own.tablespace.or(of.tablespace),
+    }
+}
+
+/// `name`: of the partition or subpartition.
+fn partition_options(
+    binder: &Binder<'_>,
+    written: &ast::PartitionOptions,
+    name: &str,
+) -> Result<PartitionOptions> {
+    if engine_named(binder, written.engine.as_deref())? == Engine::Other {
         return Err(Error::new(
             1497,
             "The mix of handlers in the partitions is not allowed in this version of MySQL",
         ));
     }
     if let Some(tablespace) = &written.tablespace {
-        let message = format!("Tablespace {tablespace} doesn't exist.");
-        return Err(Error::new(3510, message));
+        let of = OptionsOf {
+            partitioned: true,
+            ..OptionsOf::default()
+        };
+        check_tablespace(tablespace, of)?;
     }
     Ok(PartitionOptions {
-        comment: written.comment.clone().unwrap_or_default(),
+        comment: comment::limited(
+            binder,
+            written.comment.as_deref().unwrap_or_default(),
+            Commented::Partition(name),
+        )?,
         max_rows: written.max_rows,
         min_rows: written.min_rows,
         nodegroup: written.nodegroup,
+        tablespace: written.tablespace.clone(),
     })
 }
 
@@ -176,7 +208,14 @@ fn partition_values(
     };
     match (&written.values, by.method) {
         (PartitionValues::LessThanMaxvalue, Method::Range) => Ok(vec![vec![Bound::Maxvalue]]),
+        (PartitionValues::LessThan(bounds), Method::Range) if is_number && bounds.len() > 1 => {
+            Err(Error::new(
+                1657,
+                "Cannot have more than one value for this type of RANGE partitioning",
+            ))
+        }
         (PartitionValues::LessThan(bounds), Method::Range) => {
+            check_width(bounds.len(), by)?;
             let bounds = bounds.iter().map(bound).collect::<Result<Vec<Bound>>>()?;
             if bounds.contains(&Bound::Null) {
                 return Err(Error::new(
@@ -184,15 +223,10 @@ fn partition_values(
                     "Not allowed to use NULL value in VALUES LESS THAN",
                 ));
             }
-            match is_number && bounds.len() > 1 {
-                true => Err(Error::new(
-                    1657,
-                    "Cannot have more than one value for this type of RANGE partitioning",
-                )),
-                false => Ok(vec![bounds]),
-            }
+            Ok(vec![bounds])
         }
         (PartitionValues::In { values, .. }, Method::List) => {
+            values.iter().try_for_each(|value| check_width(value.len(), by))?;
             let tuple = |values: &Vec<ast::PartitionBound>| values.iter().map(bound).collect();
             let mut values = values.iter().map(tuple).collect::<Result<Vec<Vec<Bound>>>>()?;
             if is_number {
@@ -202,8 +236,9 @@ fn partition_values(
             Ok(values)
         }
         (PartitionValues::None, Method::Hash | Method::Key) => Ok(Vec::new()),
+        // The parser reports this for PARTITION BY.
         (PartitionValues::None, method) => Err(Error::new(
-            errno::ER_PARSE_ERROR,
+            1479,
             format!(
                 "Syntax error: {} PARTITIONING requires definition of VALUES {} for each partition",
                 method.name(),
@@ -221,6 +256,20 @@ fn partition_values(
     }
 }
 
+/// A value must have as many parts as the partitioning has columns.
+///
+/// # Errors
+/// 1653
+fn check_width(parts: usize, by: &PartitionBy) -> Result<()> {
+    match parts == by.columns().map_or(1, <[String]>::len) {
+        true => Ok(()),
+        false => Err(Error::new(
+            1653,
+            "Inconsistency in usage of column lists for partitioning",
+        )),
+    }
+}
+
 /// A constant of a partition. `is_number`: the partitioning is by an integer expression.
 fn partition_value(
     binder: &Binder<'_>,
@@ -229,6 +278,7 @@ fn partition_value(
     partition: &str,
 ) -> Result<Bound> {
     let bound = binder.scalar(written, &Context::of(&NoColumns))?;
+    check_value(written, &bound)?;
     let eval = EvalContext {
         sql_mode: binder.env.sql_mode,
         ..EvalContext::default()

@@ -10,6 +10,14 @@ pub fn unknown_partition_column(name: &str) -> Error {
     )
 }
 
+/// Error 1506.
+pub fn foreign_key_and_partitions() -> Error {
+    Error::new(
+        1506,
+        "Foreign keys are not yet supported in conjunction with partitioning",
+    )
+}
+
 /// Error 1499.
 pub fn too_many() -> Error {
     Error::new(1499, "Too many partitions (including subpartitions) were defined")

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use functions::{EvalContext, Expr, eval_value};
 use schema::bound::add_columns;
+use schema::expression::StoredExpression;
 use schema::layout::{KeyParts, Width};
+use schema::limits::KEY_BYTES_MAX;
 use schema::model::Table;
 use schema::partition::function::{Level, LevelKind, MAXVALUE, PartitionFunction};
 use schema::partition::{Bound, MAX_PARTITIONS, Method, Partition, PartitionBy, PartitionKey, Partitioning};
-use types::{Error, Result, SqlType, TypeKind, Value};
+use syntax::ast;
+use types::{Error, Result, SqlMode, SqlType, TypeKind, Value};
 
-use super::partition_error::{not_allowed, not_constant, too_many};
+use super::partition_error::{foreign_key_and_partitions, not_allowed, not_constant, too_many};
 use super::stored::{bind_partition_expression, bind_partition_value};
 
 /// The partition function of a table; `None` for a table without partitions.
@@ -54,6 +57,12 @@ pub fn check_partitions(table: &Table) -> Result<()> {
     let Some(function) = partition_function(table)? else {
         return Ok(());
     };
+    for by in std::iter::once(&partitioning.by).chain(&partitioning.sub) {
+        match &by.key {
+            PartitionKey::Expression(stored) => check_written(table, stored)?,
+            PartitionKey::Columns(names) => check_length(table, &columns_of(table, by, names)?)?,
+        }
+    }
     let primary = (!table.primary_parts().is_empty()).then(|| (true, table.primary_parts()));
     let unique = table
         .indexes
@@ -80,12 +89,75 @@ pub fn check_partitions(table: &Table) -> Result<()> {
         }
     }
     if !table.foreign_keys.is_empty() {
-        return Err(Error::new(
-            1506,
-            "Foreign keys are not yet supported in conjunction with partitioning",
-        ));
+        return Err(foreign_key_and_partitions());
     }
     Ok(())
+}
+
+/// The columns of COLUMNS and KEY have at most as many bytes as a key, as MySQL counts them.
+///
+/// # Errors
+/// 1660
+fn check_length(table: &Table, columns: &[usize]) -> Result<()> {
+    let bytes = |&column: &usize| {
+        let column = &table.columns[column];
+        let ty = &column.ty;
+        let stored = match ty.is_string() {
+            true => ty.max_bytes(),
+            false => ty.fixed_bytes(),
+        };
+        stored + u64::from(column.nullable) + if ty.kind == TypeKind::VarChar { 2 } else { 0 }
+    };
+    match columns.iter().map(bytes).sum::<u64>() > KEY_BYTES_MAX {
+        false => Ok(()),
+        true => Err(Error::new(
+            1660,
+            "The total length of the partitioning fields is too large",
+        )),
+    }
+}
+
+/// What only the text of an expression shows. Definitions of earlier versions may have it.
+///
+/// # Errors
+/// 1564 for CAST, 1486 for a unit of EXTRACT that the column does not have.
+fn check_written(table: &Table, stored: &StoredExpression) -> Result<()> {
+    fn check(table: &Table, expr: &ast::Expr) -> Result<()> {
+        match expr {
+            ast::Expr::Cast { .. } => return Err(not_allowed()),
+            ast::Expr::Function { name, args } if name == "extract" => {
+                if let [ast::Expr::Keyword(unit), ast::Expr::Column(column)] = args.as_slice()
+                    && let Some(column) = table.column_offset(&column.column)
+                    && !has_unit(table.columns[column].ty.kind, unit)
+                {
+                    return Err(not_constant());
+                }
+            }
+            _ => {}
+        }
+        let mut first = Ok(());
+        expr.children(&mut |child| {
+            if first.is_ok() {
+                first = check(table, child);
+            }
+        });
+        first
+    }
+    check(
+        table,
+        &syntax::parse_expression(&stored.text, SqlMode::default())?,
+    )
+}
+
+/// Whether EXTRACT of a unit is the same in all sessions for a column of a type.
+fn has_unit(kind: TypeKind, unit: &str) -> bool {
+    match unit {
+        // It depends on default_week_format.
+        "week" => false,
+        "year" | "quarter" | "month" | "day" | "year_month" => kind != TypeKind::Time,
+        _ if unit.starts_with("day_") => kind == TypeKind::DateTime,
+        _ => kind != TypeKind::Date,
+    }
 }
 
 fn check_names(partitioning: &Partitioning) -> Result<()> {
@@ -238,8 +310,14 @@ fn column_value(table: &Table, column: usize, text: &str) -> Result<Value> {
     if !fits {
         return Err(wrong());
     }
+    // Partitions may begin at a zero date whatever the session's mode.
     let eval = EvalContext {
         strictness: functions::Strictness::Error,
+        sql_mode: SqlMode {
+            no_zero_date: false,
+            no_zero_in_date: false,
+            ..SqlMode::default()
+        },
         ..EvalContext::default()
     };
     let value = eval_value(&bound, &eval)?;
@@ -281,7 +359,7 @@ fn columns_of(table: &Table, by: &PartitionBy, names: &[String]) -> Result<Vec<u
         if columns.contains(&column) {
             return Err(Error::new(
                 1652,
-                format!("Duplicate partition field name '{name}'"),
+                format!("Duplicate partition field name '{}'", table.columns[column].name),
             ));
         }
         columns.push(column);
@@ -382,6 +460,29 @@ fn check_expression(table: &Table, expr: &Expr) -> Result<()> {
     }
 }
 
+/// Whether a value of a partition calls only what it may. Unlike the expression that partitions the table, it has no
+/// columns.
+///
+/// # Errors
+/// 1564
+pub(super) fn check_value(written: &ast::Expr, bound: &Expr) -> Result<()> {
+    let mut is_refused = matches!(written, ast::Expr::Cast { .. } | ast::Expr::Case { .. });
+    bound.walk(&mut |expr| {
+        if let Expr::Call { function, .. } = expr {
+            is_refused |= !is_allowed(function.name());
+        }
+    });
+    match is_refused {
+        true => Err(not_allowed()),
+        false => Ok(()),
+    }
+}
+
+fn is_allowed(name: &str) -> bool {
+    let name = name.strip_prefix("unary ").unwrap_or(name);
+    ALLOWED.contains(&name)
+}
+
 /// Whether an expression calls only what it may, on types whose values do not depend on the session.
 fn check_calls(expr: &Expr) -> Result<()> {
     let is_timestamp = |expr: &Expr| is_column_of(expr, |ty| ty.kind == TypeKind::Timestamp);
@@ -389,7 +490,7 @@ fn check_calls(expr: &Expr) -> Result<()> {
         Expr::Call { function, args, .. } => {
             let name = function.name();
             let name = name.strip_prefix("unary ").unwrap_or(name);
-            if !ALLOWED.contains(&name) && !name.starts_with("extract") {
+            if !is_allowed(name) {
                 return Err(not_allowed());
             }
             if name == "unix_timestamp" {
@@ -402,7 +503,7 @@ fn check_calls(expr: &Expr) -> Result<()> {
             let is_of_times = OF_TIMES.contains(&name);
             let suits = |ty: &SqlType| match ty.kind {
                 TypeKind::Date => is_of_dates,
-                TypeKind::Time => is_of_times || name.starts_with("extract"),
+                TypeKind::Time => is_of_times || name == "extract",
                 kind => kind == TypeKind::DateTime,
             };
             if (is_of_dates || is_of_times) && !args.iter().any(|arg| is_column_of(arg, suits)) {

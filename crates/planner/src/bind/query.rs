@@ -9,11 +9,13 @@ use super::bound_query::{
     BoundQuery, Definitions, PARTS_MAX, QueryColumn, QueryPlace, as_it_stands, different_widths, limited,
     too_many_parts,
 };
-use super::context::Context;
-use super::names::{Names, ORDER_CLAUSE, ambiguous_column, full_name, unknown_column};
+use super::context::{Aggregates, Context};
+use super::names::{Names, ORDER_CLAUSE, Within, ambiguous_column, full_name, unknown_column};
 use super::subqueries::Subqueries;
 use super::{Binder, common_table, limit, select};
-use crate::logical::{Column, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator};
+use crate::logical::{
+    Column, ColumnId, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator, columns_of,
+};
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
 
 /// How many queries may be around a query (MySQL's MAX_SELECT_NESTING).
@@ -29,6 +31,7 @@ impl Binder<'_> {
     pub fn statement_query(&self, query: &Query) -> Result<LogicalQuery> {
         let place = QueryPlace {
             is_statement: true,
+            limits_time: true,
             ..QueryPlace::within(None)
         };
         Ok(self.query_at(query, place)?.into_logical())
@@ -38,13 +41,15 @@ impl Binder<'_> {
         let tables_before = self.common_tables.borrow().len();
         if !place.is_statement && query.into_clause().is_some() {
             // Behind FROM the grammar of a subquery has no INTO; before it, it has.
-            return Err(match query.into.is_some() {
-                true => Error::new(
-                    errno::ER_PARSE_ERROR,
-                    "You have an error in your SQL syntax: a subquery has no INTO",
-                ),
-                false => misplaced_into(),
-            });
+            return Err(
+                match query.into.is_some() && query.into_place == ast::IntoPlace::AtEnd {
+                    true => Error::new(
+                        errno::ER_PARSE_ERROR,
+                        "You have an error in your SQL syntax: a subquery has no INTO",
+                    ),
+                    false => misplaced_into(),
+                },
+            );
         }
         let bound = self.one_deeper(|| self.with_tables(query, place));
         self.common_tables.borrow_mut().truncate(tables_before);
@@ -144,23 +149,22 @@ impl Binder<'_> {
         place: QueryPlace<'_>,
     ) -> Result<BoundQuery> {
         let is_union = |operand: &SetOperand| operand.operator == ast::SetOperator::Union;
-        let place = QueryPlace {
+        let first_place = QueryPlace {
             is_statement: false,
+            loses_order: true,
             // The others may count equal rows.
             as_set: place.as_set && rest.iter().all(is_union),
             ..place
         };
+        let place = QueryPlace {
+            limits_time: false,
+            ..first_place
+        };
         if rest.len() > PARTS_MAX {
             return Err(too_many_parts());
         }
-        let mut operands = vec![self.body(first, place)?];
+        let mut operands = vec![self.body(first, first_place)?];
         for operand in rest {
-            if first_block(&operand.operand).is_some_and(|block| block.counts_all_rows) {
-                return Err(Error::new(
-                    errno::ER_CANT_USE_OPTION_HERE,
-                    "Incorrect usage/placement of 'SQL_CALC_FOUND_ROWS'",
-                ));
-            }
             operands.push(self.body(&operand.operand, place)?);
         }
         let operators = rest
@@ -289,12 +293,22 @@ impl Binder<'_> {
         let subqueries = Subqueries::default();
         let mut keys = Vec::with_capacity(order_by.len());
         for (position, item) in order_by.iter().enumerate() {
-            if item.expr.has_aggregate() {
-                return Err(aggregate_in_set_order(position + 1));
-            }
             let names = OutputNames {
                 columns: &query.columns,
+                outer: place.outer,
             };
+            if item.expr.has_aggregate() {
+                let aggregates = Aggregates::default();
+                let context = Context {
+                    aggregates: Some(&aggregates),
+                    argument_subqueries: Some(&subqueries),
+                    subqueries: Some(&subqueries),
+                    outer: place.outer,
+                    ..Context::of(&names)
+                };
+                self.scalar(&item.expr, &context)?;
+                return Err(aggregate_in_set_order(position + 1));
+            }
             let context = Context {
                 subqueries: Some(&subqueries),
                 outer: place.outer,
@@ -314,6 +328,16 @@ impl Binder<'_> {
                 }
                 expr => self.scalar(expr, &context)?,
             };
+            // What a query around says is the same for all rows.
+            let columns = columns_of(&expr);
+            let is_around = |id: &ColumnId| !query.columns.iter().any(|column| column.id == *id);
+            if place.outer.is_some()
+                && subqueries.is_empty()
+                && !columns.is_empty()
+                && columns.iter().all(is_around)
+            {
+                continue;
+            }
             keys.push(SortKey {
                 expr,
                 descending: item.descending,
@@ -339,6 +363,8 @@ impl Binder<'_> {
     ) -> Result<(CommonTableId, Logical)> {
         let place = QueryPlace {
             is_statement: false,
+            limits_time: false,
+            loses_order: false,
             as_set: false,
             ..place
         };
@@ -374,6 +400,8 @@ fn operator(written: ast::SetOperator) -> SetOperator {
 /// The names of a query's columns, which the ORDER BY of a set operation can name.
 struct OutputNames<'a> {
     columns: &'a [QueryColumn],
+    /// The place of the set operation, if it is a subquery.
+    outer: Option<&'a Context<'a>>,
 }
 
 impl Names for OutputNames<'_> {
@@ -391,7 +419,12 @@ impl Names for OutputNames<'_> {
                 Err(ambiguous_column(&full_name(name), ORDER_CLAUSE))
             }
             (Some(column), _) => Ok(column.column()),
-            (None, _) => Err(unknown_column(name, ORDER_CLAUSE)),
+            (None, _) => {
+                let around = self
+                    .outer
+                    .and_then(|outer| outer.names.named_within(name, Within::Elsewhere).ok());
+                around.ok_or_else(|| unknown_column(name, ORDER_CLAUSE))
+            }
         }
     }
 

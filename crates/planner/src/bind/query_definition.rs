@@ -248,7 +248,7 @@ fn integer(kind: TypeKind, ty: SqlType) -> SqlType {
 fn text_type(ty: SqlType, source: Source, concat_bytes: impl FnOnce() -> u64) -> SqlType {
     let is_long = ty.is_blob_or_text();
     match source {
-        Source::GroupConcat => match concat_bytes() {
+        Source::GroupConcat => match concat_bytes() / ty.collation.charset().min_bytes_per_char() as u64 {
             chars @ 0..=VARCHAR_CHARS_MAX => SqlType {
                 length: u32::try_from(chars).unwrap_or(u32::MAX),
                 kind: TypeKind::VarChar,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use functions::Expr;
 use functions::coercibility::Strength;
 use functions::expr::Label;
-use schema::model::{Default, INFORMATION_SCHEMA, SchemaState, Table};
+use schema::model::{Default, INFORMATION_SCHEMA, Index, IndexPart, SchemaState, Table};
 use syntax::ast::{ColumnName, ObjectName};
 use types::{SqlType, TypeKind};
 
@@ -51,7 +51,30 @@ pub struct RelationColumn {
     pub announced: Option<SqlType>,
 }
 
+/// The type that MySQL gives an integer of an expression in a temporary table: INT for few digits.
+pub fn narrow_integer(ty: SqlType) -> Option<SqlType> {
+    const INT_DIGITS: u32 = 10;
+    let is_narrow = ty.kind == TypeKind::BigInt && ty.length < INT_DIGITS;
+    is_narrow.then_some(SqlType {
+        kind: TypeKind::Int,
+        ..ty
+    })
+}
+
 impl RelationColumn {
+    /// Takes an expression's column for one of a temporary table that a query block fills. It is announced with the
+    /// width of its values.
+    pub fn set_made(&mut self) {
+        let Some(narrow) = narrow_integer(self.ty) else {
+            return;
+        };
+        self.announced = Some(narrow);
+        self.ty = SqlType {
+            length: if narrow.unsigned { 10 } else { 11 },
+            ..narrow
+        };
+    }
+
     /// Takes the column for one of a temporary table that a set operation or a recursion fills: an integer of any
     /// width is a BIGINT there, and is announced with the width of its values.
     pub fn set_stored(&mut self, ty: SqlType) {
@@ -87,6 +110,8 @@ pub struct WrittenView {
     pub checks: Vec<Expr>,
     /// The columns that are expressions, and not of a table or another query.
     pub computed: Vec<ColumnId>,
+    /// How many of its relations are no tables, and cannot be written to.
+    pub others: usize,
 }
 
 /// A table below a view.
@@ -154,10 +179,7 @@ impl Relation {
 
     /// Position of a column that a query may name.
     pub fn find(&self, name: &ColumnName) -> Option<usize> {
-        if name.table.as_ref().is_some_and(|table| *table != self.alias) {
-            return None;
-        }
-        if name.database.as_ref().is_some_and(|d| !self.is_in(d)) {
+        if !self.may_own(name) {
             return None;
         }
         match &self.source {
@@ -169,6 +191,22 @@ impl Relation {
             RelationSource::Query(columns) => columns
                 .iter()
                 .position(|column| column.name.eq_ignore_ascii_case(&name.column)),
+        }
+    }
+
+    /// Whether a name has no other relation's name before it.
+    fn may_own(&self, name: &ColumnName) -> bool {
+        // A derived table is in no database, and MySQL does not look at the one that is written.
+        let is_here = |database: &String| self.definition().is_none() || self.is_in(database);
+        name.table.as_ref().is_none_or(|table| *table == self.alias)
+            && name.database.as_ref().is_none_or(is_here)
+    }
+
+    /// The position of the column that `_rowid` means.
+    pub fn find_row_id(&self, name: &ColumnName) -> Option<usize> {
+        match &self.source {
+            RelationSource::Table { table, .. } if self.may_own(name) => row_id(table),
+            _ => None,
         }
     }
 
@@ -300,4 +338,29 @@ pub fn has_no_default(table: &Table, offset: usize) -> bool {
         Default::Dropped => true,
         _ => false,
     }
+}
+
+/// The column that `_rowid` means: the integer that alone is the primary key, or, where there is none, the first
+/// unique key without NULL.
+fn row_id(table: &Table) -> Option<usize> {
+    let primary = table.primary_parts();
+    let key = match primary.is_empty() {
+        true => &stand_in(table, &primary)?.parts,
+        false => &primary,
+    };
+    match key.as_slice() {
+        [part] if part.prefix.is_none() && table.columns[part.column].ty.is_integer() => Some(part.column),
+        _ => None,
+    }
+}
+
+/// Where there is no primary key, MySQL takes the first unique key whose columns are all NOT NULL for one.
+pub(super) fn stand_in<'t>(table: &'t Table, primary: &[IndexPart]) -> Option<&'t Index> {
+    if !primary.is_empty() {
+        return None;
+    }
+    table.indexes.iter().find(|index| {
+        let whole = |part: &IndexPart| part.prefix.is_none() && !table.columns[part.column].nullable;
+        index.unique && index.state == SchemaState::Public && index.parts.iter().all(whole)
+    })
 }

@@ -1,12 +1,13 @@
 //! The definition of a result column, as the protocol sends it to the client.
 
-use schema::model::{Index, IndexPart, SchemaState, Table};
+use functions::Expr;
+use schema::model::{Index, SchemaState};
 
 use super::output::Item;
-use super::relation::{RelationSource, has_no_default};
+use super::relation::{RelationSource, has_no_default, stand_in};
 use super::scope::{ColumnRef, Scope};
 use crate::plan::ResultColumn;
-use types::SqlType;
+use types::{SqlType, TypeKind};
 
 impl ResultColumn {
     /// A column that is not a column of a table.
@@ -27,6 +28,7 @@ impl ResultColumn {
             no_default: false,
             on_update_now: false,
             is_stored: false,
+            is_chosen_time: false,
         }
     }
 
@@ -42,13 +44,48 @@ impl ResultColumn {
     }
 }
 
+/// The type of an expression as a column of a temporary table, which MySQL stores some results in before it sends them.
+/// Source: `Item::tmp_table_field_from_field_type` and `create_tmp_field_from_item` of MySQL.
+pub fn type_in_temporary_table(ty: SqlType) -> SqlType {
+    /// The digits of the longest number that is an INT there.
+    const INT_CHARS: u32 = 9;
+    let kind = match ty.kind {
+        TypeKind::Bit => return ty,
+        _ if ty.is_integer() && ty.length > INT_CHARS => TypeKind::BigInt,
+        _ if ty.is_integer() => TypeKind::Int,
+        TypeKind::Char => TypeKind::VarChar,
+        _ => return ty,
+    };
+    SqlType {
+        kind,
+        zerofill: false,
+        ..ty
+    }
+}
+
 /// The definition of an output column, with what it has of the column of `scope` that it is.
 pub fn result_column(item: &Item, scope: Option<&Scope>) -> ResultColumn {
     let mut column = ResultColumn::unnamed(&item.name, item.expr.ty(), item.expr.nullable());
     if let (Some(of), Some(scope)) = (item.column, scope) {
         describe(&mut column, scope, of);
+    } else {
+        column.is_chosen_time = column.ty.is_temporal() && chooses(&item.expr);
     }
     column
+}
+
+/// Whether the value of an expression is one of several: of its arguments or of rows.
+fn chooses(expr: &Expr) -> bool {
+    const CHOICES: &[&str] = &["if", "ifnull", "coalesce", "greatest", "least", "any_value"];
+    match expr {
+        // An aggregate or a subquery.
+        Expr::Column { .. } | Expr::Case { .. } => true,
+        Expr::Call { function, .. } => {
+            let name = function.name();
+            name == "aggregate result" || CHOICES.contains(&name)
+        }
+        _ => false,
+    }
 }
 
 fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
@@ -106,15 +143,4 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
     column.auto_increment = definition.auto_increment;
     column.on_update_now = definition.on_update_now;
     column.no_default = has_no_default(table, offset);
-}
-
-/// Where there is no primary key, MySQL takes the first unique key whose columns are all NOT NULL for one.
-fn stand_in<'t>(table: &'t Table, primary: &[IndexPart]) -> Option<&'t Index> {
-    if !primary.is_empty() {
-        return None;
-    }
-    table.indexes.iter().find(|index| {
-        let whole = |part: &IndexPart| part.prefix.is_none() && !table.columns[part.column].nullable;
-        index.unique && index.state == SchemaState::Public && index.parts.iter().all(whole)
-    })
 }

@@ -6,7 +6,7 @@ use types::{Result, errno};
 
 use super::context::Context;
 use super::names::{
-    FIELD_LIST, FROM_CLAUSE, HAVING_CLAUSE, Names, ambiguous_column, full_name, unknown_column,
+    FIELD_LIST, FROM_CLAUSE, HAVING_CLAUSE, Names, Within, ambiguous_column, full_name, unknown_column,
     unknown_without_tables,
 };
 use super::relation::Relation;
@@ -65,7 +65,7 @@ impl Scope {
     pub fn find(&self, name: &ColumnName, clause: &str) -> Result<Option<ColumnRef>> {
         let mut found: Option<ColumnRef> = None;
         for (relation, of) in self.relations.iter().enumerate() {
-            let Some(position) = of.find(name) else {
+            let Some(position) = of.find(name).or_else(|| self.row_id(of, name)) else {
                 continue;
             };
             let column = ColumnRef { relation, position };
@@ -78,6 +78,13 @@ impl Scope {
             found = Some(column);
         }
         Ok(found)
+    }
+
+    /// `_rowid` without the name of its table is known only where there is one table.
+    fn row_id(&self, of: &Relation, name: &ColumnName) -> Option<usize> {
+        let is_meant = name.column.eq_ignore_ascii_case("_rowid");
+        let is_alone = name.table.is_some() || self.relations.len() == 1;
+        (is_meant && is_alone).then(|| of.find_row_id(name)).flatten()
     }
 
     fn is_hidden(&self, column: ColumnRef) -> bool {
@@ -122,6 +129,27 @@ impl Scope {
             let position = of.position(id)?;
             Some(ColumnRef { relation, position })
         })
+    }
+
+    /// Whether only an outer join makes a column of a table NULL.
+    pub fn is_null_of_join(&self, id: ColumnId) -> bool {
+        self.of_id(id).is_some_and(|column| {
+            let relation = self.relation(column);
+            let table = relation.table();
+            relation.or_null && table.is_some_and(|table| !table.columns[column.position].nullable)
+        })
+    }
+
+    /// The smallest id of a column.
+    pub fn first_column(&self) -> Option<ColumnId> {
+        let of = |relation: &Relation| {
+            relation
+                .named_positions()
+                .into_iter()
+                .map(|at| relation.id(at))
+                .min()
+        };
+        self.relations.iter().filter_map(of).min()
     }
 
     pub fn owns(&self, id: ColumnId) -> bool {
@@ -189,8 +217,17 @@ impl Scope {
 }
 
 impl ScopeNames<'_> {
-    /// A name that no relation of the block has.
+    /// A name here that no relation of the block has.
     pub fn around(&self, name: &ColumnName) -> Result<Expr> {
+        let within = match self.clause {
+            HAVING_CLAUSE => Within::Having,
+            _ => Within::Elsewhere,
+        };
+        self.around_from(name, within)
+    }
+
+    /// A name that no relation of the block has, at its place in the subquery that it stands in.
+    pub fn around_from(&self, name: &ColumnName, within: Within) -> Result<Expr> {
         let unknown = || unknown_column(name, self.clause);
         let Some(outer) = self.outer else {
             let is_before_tables = matches!(self.clause, HAVING_CLAUSE | FROM_CLAUSE);
@@ -203,7 +240,7 @@ impl ScopeNames<'_> {
             true => outer.argument_names,
             false => outer.names,
         };
-        match names.named_within(name) {
+        match names.named_within(name, within) {
             Ok(column) => Ok(column),
             Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
             Err(error) => Err(error),
@@ -216,6 +253,13 @@ impl Names for ScopeNames<'_> {
         match self.scope.find(name, self.clause)? {
             Some(column) => Ok(self.scope.column(column)),
             None => self.around(name),
+        }
+    }
+
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
+        match self.scope.find(name, self.clause)? {
+            Some(column) => Ok(self.scope.column(column)),
+            None => self.around_from(name, within),
         }
     }
 
@@ -239,7 +283,7 @@ impl Names for ScopeNames<'_> {
 impl Names for NoNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         match self.outer {
-            Some(outer) => outer.names.named_within(name),
+            Some(outer) => outer.names.named_within(name, Within::Elsewhere),
             None => Err(unknown_without_tables(name, FIELD_LIST)),
         }
     }

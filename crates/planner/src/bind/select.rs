@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use syntax::ast::{Hint, Hints, SelectItem, TableRef};
-use types::{Error, Result};
+use types::{Error, Result, Warning};
 
 use super::block::Block;
 use super::bound_query::{BoundQuery, QueryPlace};
@@ -19,8 +19,10 @@ use super::names::WHERE_CLAUSE;
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
-use super::{Binder, block_operators, clauses, filter, from, full_group_by, hints, values, window};
-use crate::errno::ER_UNRESOLVED_TABLE_LOCK;
+use super::{
+    Binder, block_operators, clauses, filter, from, full_group_by, full_text, hints, values, window,
+};
+use crate::errno::{ER_UNRESOLVED_TABLE_LOCK, ER_WARN_DEPRECATED_SYNTAX};
 use crate::logical::Logical;
 
 pub fn block(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
@@ -38,6 +40,9 @@ pub fn block(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Re
             error: hints.error.clone(),
         })),
     };
+    if block.counts_all_rows {
+        binder.warn_each_time(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, COUNTING_DEPRECATED));
+    }
     hints::enter_block(binder, hints.as_deref());
     let mut bound = block_with_windows(binder, block, place);
     if let Ok(bound) = &mut bound
@@ -52,6 +57,14 @@ pub fn block(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Re
 }
 
 fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
+    let implied = match place.is_statement || block.limit.is_some() {
+        true => full_text::implied_order(binder, &block),
+        false => Vec::new(),
+    };
+    let mut block = block;
+    if !implied.is_empty() {
+        block.order_by = &implied;
+    }
     if let Some(rows) = block.values {
         return values::bind_values(binder, rows, &block, place);
     }
@@ -87,9 +100,13 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
             first_own,
             ..Context::of(&names)
         };
-        filter::bind_filter(binder, block.filter.as_ref(), &context)?
+        filter::bind_filter(binder, block.filter.as_ref(), &context, &scope)?
     };
-    let bound = clauses::bind_clauses(binder, &block, place, scope, first_own)?;
+    let mut bound = clauses::bind_clauses(binder, &block, place, scope, first_own)?;
+    if place.loses_order && block.limit.is_none() {
+        bound.order_by.clear();
+        bound.order_names.clear();
+    }
     let rel = filtered(in_where.applied_to(rel), filter);
     full_group_by::check_grouping(binder, &bound, &rel)?;
     block_operators::operators(binder, bound, rel, &block, place)
@@ -119,7 +136,7 @@ fn check_locks(binder: &Binder<'_>, block: &Block<'_>, scope: &Scope) -> Result<
             ));
         }
         if block.from.iter().any(|table| is_derived(table, &name.name)) {
-            return Err(from::locked_twice(&name.name));
+            return Err(from::locked_twice(&format!("`{}`", name.name)));
         }
     }
     Ok(())
@@ -135,3 +152,6 @@ fn is_derived(table: &TableRef, name: &str) -> bool {
         TableRef::Nested(tables) => tables.iter().any(|table| is_derived(table, name)),
     }
 }
+
+const COUNTING_DEPRECATED: &str = "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two \
+     separate queries instead.";

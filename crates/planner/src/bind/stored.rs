@@ -58,6 +58,8 @@ const REFUSED: &[&str] = &[
     "is_used_lock",
     "load_file",
     "updatexml",
+    "statement_digest",
+    "statement_digest_text",
     "values",
 ];
 

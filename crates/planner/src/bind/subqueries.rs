@@ -72,11 +72,30 @@ impl Subqueries {
         Self(RefCell::new(others))
     }
 
-    /// The outer columns of the subquery that computes a column.
+    /// The outer columns of the subquery that computes a column, and those that it is compared with.
     pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
         let all = self.0.borrow();
-        let found = all.iter().find(|subquery| subquery.kind.columns().contains(&id));
-        found.map_or_else(BTreeSet::new, |subquery| subquery.rel.outer_columns())
+        let Some(subquery) = all.iter().find(|subquery| subquery.kind.columns().contains(&id)) else {
+            return BTreeSet::new();
+        };
+        let mut outer = subquery.rel.outer_columns();
+        if let ApplyKind::Any { condition, .. } = &subquery.kind {
+            let own = subquery.rel.output();
+            let is_own = |id: &ColumnId| own.iter().any(|column| column.id == *id);
+            outer.extend(columns_of(condition).into_iter().filter(|id| !is_own(id)));
+        }
+        outer
+    }
+
+    /// Whether a subquery computes a column, and names nothing of the rows around it.
+    pub fn is_constant(&self, id: ColumnId) -> bool {
+        let all = self.0.borrow();
+        let mut found = all
+            .iter()
+            .filter(|subquery| subquery.kind.columns().contains(&id));
+        found.any(|subquery| {
+            subquery.rel.outer_columns().is_empty() && !matches!(subquery.kind, ApplyKind::Any { .. })
+        })
     }
 
     /// Rewrites every expression of theirs.

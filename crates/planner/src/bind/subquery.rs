@@ -3,7 +3,7 @@
 
 use functions::{Expr, bind};
 use syntax::ast::{self, BinaryOp, Quantifier, Query, QueryBody, Select, SelectItem};
-use types::{Error, Result, SqlType, errno};
+use types::{Error, Result, errno};
 
 use super::Binder;
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, too_many_parts};
@@ -86,7 +86,7 @@ pub(super) fn exists(binder: &Binder<'_>, query: &Query, context: &Context<'_>) 
     let bound = subquery(binder, without_star.as_ref().unwrap_or(query), context, true)?;
     let mark = binder.new_column();
     apply(ApplyKind::Exists { mark }, bound.root, context);
-    Ok(Expr::column(mark.0, SqlType::BOOL, false))
+    Ok(Expr::truth_column(mark.0, false))
 }
 
 /// `x IN (SELECT ...)`: `x = ANY (SELECT ...)`.
@@ -138,11 +138,6 @@ fn any(
             "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'",
         ));
     }
-    if let ast::Expr::Row(columns) = operand
-        && has_other_width(&query.body, columns.len())
-    {
-        return Err(operand_columns(columns.len()));
-    }
     let names = InClause {
         names: context.names,
         clause: SUBQUERY_OPERAND,
@@ -152,11 +147,11 @@ fn any(
         ..*context
     };
     let left = row_operand(binder, operand, &in_operand)?;
-    if has_other_width(&query.body, left.len()) {
-        return Err(operand_columns(left.len()));
-    }
     if left.len() > 1 && op != BinaryOp::Equal {
         return Err(operand_columns(1));
+    }
+    if has_other_width(&query.body, left.len()) {
+        return Err(operand_columns(left.len()));
     }
     let without_distinct = without_distinct(query);
     let query = without_distinct.as_ref().unwrap_or(query);
@@ -169,7 +164,7 @@ fn any(
     let mark = binder.new_column();
     let nullable = condition.nullable();
     apply(ApplyKind::Any { mark, condition }, bound.root, context);
-    Ok(Expr::column(mark.0, SqlType::BOOL, nullable))
+    Ok(Expr::truth_column(mark.0, nullable))
 }
 
 /// A subquery of which only the set of rows counts, without its DISTINCT, so that its ORDER BY may name

@@ -77,7 +77,7 @@ fn check_written(binder: &Binder<'_>, create: &CreateTable, name: &TableName) ->
         }
     }
     create_table::check_engine(binder, &create.options)?;
-    create_table::create_options(create, name)?;
+    create_table::create_options(binder, create, name)?;
     if !columns.is_empty()
         && has_all
         && columns.iter().all(|column| column.invisible)

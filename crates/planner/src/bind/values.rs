@@ -8,8 +8,8 @@ use types::{Error, Result, SqlType, errno};
 
 use super::block::Block;
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
-use super::context::{Context, invalid_group_function};
-use super::name_lookup::ColumnsThenItems;
+use super::context::{Aggregates, Context, invalid_group_function};
+use super::name_lookup::{ColumnsThenItems, KnownAggregates};
 use super::names::ORDER_CLAUSE;
 use super::output::Item;
 use super::scope::{NoNames, Scope, ScopeNames};
@@ -121,6 +121,7 @@ impl ValuesColumn {
     fn of_query(&self, name: &str) -> QueryColumn {
         let Column { id, ty, nullable } = self.column;
         QueryColumn {
+            is_aggregate: false,
             id: self.text.unwrap_or(id),
             ty,
             nullable,
@@ -164,6 +165,7 @@ fn ordered_values(
         return Err(invalid_group_function());
     }
     let scope = Scope::default();
+    let (aggregates, subqueries) = (Aggregates::default(), Subqueries::default());
     let names = ColumnsThenItems {
         items,
         tables: ScopeNames {
@@ -172,7 +174,12 @@ fn ordered_values(
             outer: place.outer,
             in_aggregate: false,
         },
-        of_groups: None,
+        aggregates: KnownAggregates {
+            own: &aggregates,
+            subqueries: &subqueries,
+            outer: place.outer,
+        },
+        windows: None,
         named: RefCell::default(),
     };
     let (mut keys, _) = block_keys::order_by(binder, block, items, &Context::of(&names), &names)?;

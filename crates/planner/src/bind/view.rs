@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use schema::model::{Table, TableName};
+use schema::model::{Column, Table, TableName};
 use schema::temporary_tables::NO_TEMPORARY_TABLES;
 use schema::view::{View, ViewAlgorithm, ViewSecurity};
 use syntax::ast::{ColumnName, LockingClause, NamedTable, ObjectName, Query, Statement};
@@ -14,7 +14,7 @@ use types::{Error, Result, SqlMode, errno};
 use super::block::Block;
 use super::from_place::{From, FromPlace};
 use super::relation::{Relation, RelationColumn, ViewRelation, WrittenView};
-use super::{Binder, hints, read_and_written, written_view};
+use super::{Binder, hints, query_definition, read_and_written, written_view};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_RECURSIVE};
 use crate::object_access::{Accesses, LockMode, ThroughView};
@@ -154,6 +154,7 @@ fn take_from(binder: &Binder<'_>, inner: &Binder<'_>) {
         .json_truths
         .set(notes.json_truths.get() + of_inner.json_truths.get());
     notes.incorrect.borrow_mut().extend(of_inner.incorrect.take());
+    notes.no_dates.borrow_mut().extend(of_inner.no_dates.take());
 }
 
 /// The columns of a view's query under the names that the view gives them.
@@ -217,6 +218,31 @@ pub fn view_query(view: &View) -> Result<Query> {
         Statement::Query(query) => Ok(*query),
         _ => Err(Error::internal("the statement of a view is not a query")),
     }
+}
+
+/// The columns of a view by the present definitions of the tables that it reads. Those that are stored with the view are
+/// of the time when it was defined.
+///
+/// # Errors
+/// 1356 if the view has become invalid.
+pub fn view_columns(definition: &Table, env: &BindEnv<'_>) -> Result<Vec<Column>> {
+    let Some(view) = &definition.view else {
+        return Ok(definition.columns.clone());
+    };
+    let query = view_query(view)?;
+    let mut columns = in_view(&Binder::new(env), definition, view, |inner| {
+        let bound = inner.query(&query, None)?;
+        Ok(query_definition::columns_of_query(
+            inner,
+            &query,
+            &bound.columns,
+            true,
+        ))
+    })?;
+    for (column, stored) in columns.iter_mut().zip(&definition.columns) {
+        column.name.clone_from(&stored.name);
+    }
+    Ok(columns)
 }
 
 /// The query of a view as SHOW CREATE VIEW gives it: tables of the session's database are named without it.

@@ -163,6 +163,7 @@ fn columns_of_view(
     if create.columns.is_empty() {
         make_unique(query, &mut columns);
     }
+    name_blanks(&mut query.body, &mut 0);
     check_list(&create.columns)?;
     let mut relation = bound.relation_columns();
     for (of_relation, column) in relation.iter_mut().zip(&columns) {
@@ -199,10 +200,6 @@ fn can_be_written(query: &Query, bound: &BoundQuery) -> bool {
     };
     !block.from.iter().any(has_outer_join)
         && !reads_twice(&bound.root)
-        && !scope
-            .relations
-            .iter()
-            .any(|relation| relation.definition().is_some_and(|table| is_read_only(table)))
         && items.iter().any(|item| item.column.is_some_and(is_stored))
 }
 
@@ -286,7 +283,7 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
             let mut others = columns.iter().enumerate().filter(|(other, _)| *other != at);
             others.any(|(_, column)| column.name.eq_ignore_ascii_case(name))
         };
-        let is_wrong = name.chars().count() > NAME_CHARS_MAX || name.ends_with(' ') || name.is_empty();
+        let is_wrong = cannot_be_name(name);
         let is_taken = columns.iter().enumerate().any(|(other, column)| {
             (other < at || other > at && fixed[other]) && column.name.eq_ignore_ascii_case(name)
         });
@@ -305,6 +302,38 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
         }
         columns[at].name.clone_from(&unique);
         *name = unique;
+    }
+}
+
+fn cannot_be_name(name: &str) -> bool {
+    name.chars().count() > NAME_CHARS_MAX || name.ends_with(' ') || name.is_empty()
+}
+
+/// The same for the blocks of a set operation after the first, whose names are seen in the view's text only.
+/// `before`: how many items the blocks before have.
+fn name_blanks(body: &mut ast::QueryBody, before: &mut usize) {
+    match body {
+        ast::QueryBody::Select(select) => {
+            let is_first = *before == 0;
+            for item in &mut select.items {
+                *before += 1;
+                if let SelectItem::Expr {
+                    name, aliased: false, ..
+                } = item
+                    && !is_first
+                    && cannot_be_name(name)
+                {
+                    *name = format!("Name_exp_{before}");
+                }
+            }
+        }
+        ast::QueryBody::Values(_) => {}
+        ast::QueryBody::Nested(query) => name_blanks(&mut query.body, before),
+        ast::QueryBody::SetOperation { first, rest } => {
+            name_blanks(first, before);
+            rest.iter_mut()
+                .for_each(|operand| name_blanks(&mut operand.operand, before));
+        }
     }
 }
 

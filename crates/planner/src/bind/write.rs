@@ -30,6 +30,8 @@ const STATEMENT: QueryPlace<'static> = QueryPlace {
     locking: &[],
     outer: None,
     is_statement: false,
+    limits_time: false,
+    loses_order: false,
     as_set: false,
 };
 
@@ -66,6 +68,36 @@ pub(super) fn bind_update(binder: &Binder<'_>, update: &Update) -> Result<Logica
             limit: update.limit.as_ref(),
         },
     )?;
+    // WHERE is resolved first, so its error comes before those of the assignments.
+    let mut targets = bind_assignments(binder, update, &rows)
+        .map_err(|error| error_of_filter(binder, &rows).unwrap_or(error))?;
+    if let Some(lone) = lone_target(binder, &rows)? {
+        let target = targets.remove(&lone.table.first);
+        let (assignments, check) = target.map_or_else(Default::default, |t| (t.assignments, t.check));
+        let table = &lone.table.table;
+        let changes = RowChanges::of_columns(updated(table, &assignments));
+        return Ok(LogicalStatement::Update(LogicalUpdate {
+            foreign_keys: foreign_key::keys_for(binder, table, &changes)?,
+            target: lone,
+            assignments,
+            check,
+            ignore: update.ignore,
+        }));
+    }
+    check_keys(&targets)?;
+    let written = targets
+        .into_iter()
+        .map(|(first, target)| (first, Some((target.assignments, target.check))))
+        .collect();
+    found_write(binder, rows, definitions, written, update.ignore)
+}
+
+/// The assignments to each table.
+fn bind_assignments<'r>(
+    binder: &Binder<'_>,
+    update: &Update,
+    rows: &'r WrittenRows<'_>,
+) -> Result<WriteTargets<'r>> {
     let scope = &rows.from.scope;
     if update.limit.is_some() {
         write_target::check_limited_view(binder, scope)?;
@@ -105,25 +137,18 @@ pub(super) fn bind_update(binder: &Binder<'_>, update: &Update) -> Result<Logica
         target.assignments.push(LogicalAssignment { column, value });
         target.check = check;
     }
-    if let Some(lone) = lone_target(binder, &rows)? {
-        let target = targets.remove(&lone.table.first);
-        let (assignments, check) = target.map_or_else(Default::default, |t| (t.assignments, t.check));
-        let table = &lone.table.table;
-        let changes = RowChanges::of_columns(updated(table, &assignments));
-        return Ok(LogicalStatement::Update(LogicalUpdate {
-            foreign_keys: foreign_key::keys_for(binder, table, &changes)?,
-            target: lone,
-            assignments,
-            check,
-            ignore: update.ignore,
-        }));
-    }
-    check_keys(&targets)?;
-    let written = targets
-        .into_iter()
-        .map(|(first, target)| (first, Some((target.assignments, target.check))))
-        .collect();
-    found_write(binder, rows, definitions, written, update.ignore)
+    Ok(targets)
+}
+
+/// The error of WHERE, if it has one.
+fn error_of_filter(binder: &Binder<'_>, rows: &WrittenRows<'_>) -> Option<Error> {
+    let in_where = names(&rows.from.scope, WHERE_CLAUSE);
+    let subqueries = Subqueries::default();
+    let context = Context {
+        subqueries: Some(&subqueries),
+        ..Context::of(&in_where)
+    };
+    filter::bind_filter(binder, rows.clauses.filter, &context, &rows.from.scope).err()
 }
 
 pub(super) fn bind_delete(binder: &Binder<'_>, delete: &Delete) -> Result<LogicalStatement> {
@@ -235,7 +260,7 @@ fn written_order(
         subqueries: Some(&rows.in_where),
         ..Context::of(&in_where)
     };
-    let filter = filter::bind_filter(binder, rows.clauses.filter, &context)?;
+    let filter = filter::bind_filter(binder, rows.clauses.filter, &context, scope)?;
     let in_order = names(scope, ORDER_CLAUSE);
     let context = Context {
         subqueries: Some(&rows.in_values),

@@ -82,8 +82,9 @@ pub(super) fn deleted_from<'s>(binder: &Binder<'_>, relation: &'s Relation) -> R
     let Some((view, written)) = written_view(relation) else {
         return Err(not_updatable(binder, relation));
     };
-    match written.tables.as_slice() {
-        [table] => Ok(&table.relation),
+    match (written.tables.as_slice(), written.others) {
+        ([table], 0) => Ok(&table.relation),
+        ([], _) => Err(not_updatable(binder, relation)),
         _ => Err(Error::new(
             ER_VIEW_DELETE_MERGE_VIEW,
             format!("Can not delete from join view '{}'", view.full_name()),
@@ -308,9 +309,15 @@ pub fn check_keys(targets: &WriteTargets<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Fails with 1044 for a table whose rows the server makes.
+/// Fails with 1044 for a table whose rows the server makes, and with 1235 for one that MySQL lets accounts
+/// change to say what is measured.
 pub(super) fn refuse_virtual(binder: &Binder<'_>, table: &Table) -> Result<()> {
+    let is_setting = table.name.starts_with("setup_") || table.name == "threads";
     match table.is_virtual() {
+        true if table.database == "performance_schema" && is_setting => Err(Error::not_supported(
+            format_args!("changing performance_schema.{}", table.name),
+            "what is measured is always the same; performance_schema = off in the configuration turns it off",
+        )),
         true => Err((binder.env.denied)(&table.database)),
         false => Ok(()),
     }

@@ -48,7 +48,7 @@ pub(super) fn bind_written_view(
             subqueries: Some(&in_where),
             ..Context::of(&names)
         };
-        filter::bind_filter(binder, block.filter.as_ref(), &context)?
+        filter::bind_filter(binder, block.filter.as_ref(), &context, scope)?
     };
     let names = names_of(scope, FIELD_LIST);
     let context = Context {
@@ -88,11 +88,14 @@ fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Ex
             all.filters.extend(below.filters.iter().cloned());
             all.checks.extend(below.checks.iter().cloned());
             all.computed.extend(&below.computed);
+            all.others += below.others;
         } else if relation.table().is_some() {
             all.tables.push(ViewTable {
                 relation: relation.clone(),
                 through: binder.accesses.through().cloned(),
             });
+        } else {
+            all.others += 1;
         }
     }
     all.filters.extend(conditions.iter().cloned());

@@ -42,6 +42,7 @@ fn index(id: i64, unique: bool, parts: &[(usize, Option<u32>)]) -> Index {
         invisible: false,
         generated: false,
         using_btree: false,
+        full_text: None,
     }
 }
 

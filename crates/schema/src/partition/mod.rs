@@ -28,6 +28,9 @@ pub struct Partitioning {
     pub partitions: Vec<Partition>,
     /// The statement listed them; otherwise it gave their number only, and SHOW CREATE TABLE does so too.
     pub listed: bool,
+    /// The statement gave their number, which is shown even if it is 1.
+    #[serde(default)]
+    pub count_given: bool,
     #[serde(default)]
     pub subpartitions_listed: bool,
 }
@@ -99,6 +102,8 @@ pub struct PartitionOptions {
     pub min_rows: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodegroup: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tablespace: Option<String>,
 }
 
 /// One place of rows: a partition, or a subpartition.
@@ -161,6 +166,14 @@ impl Partition {
         self.subpartitions.len().max(1)
     }
 
+    /// Whether a statement has named its subpartitions, or given them options of their own.
+    pub fn lists_subpartitions(&self) -> bool {
+        let mut subpartitions = self.subpartitions.iter().enumerate();
+        subpartitions.any(|(number, sub)| {
+            sub.name != generated_subpartition_name(&self.name, number) || sub.options != self.options
+        })
+    }
+
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         let whole = self.subpartitions.is_empty().then_some(Leaf {
             partition: self,
@@ -202,7 +215,17 @@ impl Partition {
     }
 }
 
+/// `p0sp1`: the name of a subpartition that a statement does not list.
+pub fn generated_subpartition_name(partition: &str, number: usize) -> String {
+    format!("{partition}sp{number}")
+}
+
 impl Partitioning {
+    /// The number of places that each partition has.
+    pub fn width(&self) -> usize {
+        self.partitions.first().map_or(1, Partition::width)
+    }
+
     /// The places of rows, in order.
     pub fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         self.partitions.iter().flat_map(Partition::leaves)

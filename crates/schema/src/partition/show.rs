@@ -8,11 +8,13 @@ use crate::show_create::Style;
 /// `/*!50100 PARTITION BY ... */`, with the line break before it.
 pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
     let by = &partitioning.by;
-    // RANGE COLUMNS and LIST COLUMNS came with MySQL 5.5.
-    let version = match by.method.has_values() && by.columns().is_some() {
-        true => 50500,
-        false => 50100,
-    };
+    // RANGE COLUMNS, LIST COLUMNS and TO_SECONDS came with MySQL 5.5.
+    let is_newer = by.method.has_values() && by.columns().is_some();
+    let version =
+        match is_newer || calls_to_seconds(by) || partitioning.sub.as_ref().is_some_and(calls_to_seconds) {
+            true => 50500,
+            false => 50100,
+        };
     let mut text = format!("\n/*!{version} PARTITION BY {}", describe(by, style));
     if let Some(sub) = &partitioning.sub {
         text.push_str(&format!("\nSUBPARTITION BY {}", describe(sub, style)));
@@ -27,7 +29,7 @@ pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
             let shown: Vec<String> = shown.map(|p| partition(p, partitioning, style)).collect();
             text.push_str(&format!("\n({})", shown.join(",\n ")));
         }
-        false if partitioning.partitions.len() > 1 => {
+        false if partitioning.partitions.len() > 1 || partitioning.count_given => {
             text.push_str(&format!("\nPARTITIONS {}", partitioning.partitions.len()));
         }
         false => {}
@@ -36,13 +38,19 @@ pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
     text
 }
 
+fn calls_to_seconds(by: &PartitionBy) -> bool {
+    matches!(&by.key, PartitionKey::Expression(expression) if expression.text.contains("to_seconds("))
+}
+
 fn describe(by: &PartitionBy, style: &Style) -> String {
     let linear = if by.linear { "LINEAR " } else { "" };
     let method = by.method.name();
     match &by.key {
-        PartitionKey::Expression(expression) => format!("{linear}{method} ({})", expression.text),
+        PartitionKey::Expression(expression) => {
+            format!("{linear}{method} ({})", style.requoted(&expression.text))
+        }
         PartitionKey::Columns(columns) => {
-            let names: Vec<String> = columns.iter().map(|name| plain_name(name, style)).collect();
+            let names: Vec<String> = columns.iter().map(|name| style.partition_name(name)).collect();
             let columns = if by.method.has_values() { "  COLUMNS" } else { " " };
             format!("{linear}{method}{columns}({})", names.join(","))
         }
@@ -50,7 +58,7 @@ fn describe(by: &PartitionBy, style: &Style) -> String {
 }
 
 fn partition(partition: &Partition, all: &Partitioning, style: &Style) -> String {
-    let mut text = format!("PARTITION {}", plain_name(&partition.name, style));
+    let mut text = format!("PARTITION {}", style.partition_name(&partition.name));
     if let Some(values) = values(&all.by, partition) {
         let in_parentheses = match all.by.method {
             Method::Range if values == "MAXVALUE" && all.by.columns().is_none() => values,
@@ -63,14 +71,14 @@ fn partition(partition: &Partition, all: &Partitioning, style: &Style) -> String
         text.push_str(&format!(" VALUES {operator} {in_parentheses}"));
     }
     if !all.subpartitions_listed || partition.subpartitions.is_empty() {
-        text.push_str(&options(&partition.options));
+        text.push_str(&options(&partition.options, style));
         return text;
     }
     let subpartitions = partition.subpartitions.iter();
     let shown: Vec<String> = subpartitions
         .map(|sub| {
-            let name = plain_name(&sub.name, style);
-            format!("SUBPARTITION {name}{}", options(&sub.options))
+            let name = style.partition_name(&sub.name);
+            format!("SUBPARTITION {name}{}", options(&sub.options, style))
         })
         .collect();
     text.push_str(&format!("\n ({})", shown.join(",\n  ")));
@@ -106,8 +114,14 @@ pub fn expression(by: &PartitionBy) -> Option<String> {
     }
 }
 
-fn options(options: &PartitionOptions) -> String {
+fn options(options: &PartitionOptions, style: &Style) -> String {
     let mut text = String::new();
+    if style.ansi {
+        return text;
+    }
+    if let Some(tablespace) = &options.tablespace {
+        text.push_str(&format!(" TABLESPACE = {}", style.identifier(tablespace)));
+    }
     let numbers = [
         ("NODEGROUP", options.nodegroup),
         ("MAX_ROWS", options.max_rows),
@@ -123,16 +137,4 @@ fn options(options: &PartitionOptions) -> String {
     }
     text.push_str(" ENGINE = InnoDB");
     text
-}
-
-/// A name, in quotes only where it needs them.
-fn plain_name(name: &str, style: &Style) -> String {
-    let is_plain = name
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$' || b >= 0x80);
-    let is_number = name.bytes().all(|b| b.is_ascii_digit());
-    match is_plain && !is_number && !(style.is_reserved)(name) {
-        true => name.to_owned(),
-        false => style.identifier(name),
-    }
 }

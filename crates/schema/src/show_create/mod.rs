@@ -1,6 +1,8 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE: statements that create the same object, in exactly MySQL 8.0's
 //! form.
 
+mod style;
+
 use functions::TimeZone;
 pub use types::quoted;
 use types::{Collation, TypeKind, Value};
@@ -12,31 +14,7 @@ use crate::partition;
 use crate::sharded_id::AutoRandom;
 use crate::view::View;
 
-/// The session's settings for the text.
-#[derive(Debug, Clone, Copy)]
-pub struct Style {
-    /// Around names: a backtick, or under ANSI_QUOTES a double quote.
-    pub quote: char,
-    /// For the defaults of TIMESTAMP columns.
-    pub time_zone: TimeZone,
-    /// Whether a name is a reserved word.
-    pub is_reserved: fn(&str) -> bool,
-}
-
-impl Style {
-    /// Names in backticks, times in UTC.
-    pub const PLAIN: Self = Self {
-        quote: '`',
-        time_zone: TimeZone::UTC,
-        is_reserved: |_| false,
-    };
-
-    pub(crate) fn identifier(&self, name: &str) -> String {
-        let quote = self.quote;
-        let doubled = name.replace(quote, &format!("{quote}{quote}"));
-        format!("{quote}{doubled}{quote}")
-    }
-}
+pub use style::Style;
 
 /// The statement that creates the table; options that only TiDB has are in its comments.
 /// `next_auto_increment`: the id of the next row, or its sequence number if the table has AUTO_RANDOM.
@@ -53,12 +31,24 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
     lines.extend(keys.map(|key| format!("  {}", describe(table, key, &quoted_name))));
     lines.extend(table.public_checks().map(|c| format!("  {}", check(c, style))));
     let mut text = format!(
-        "CREATE {}TABLE {} (\n{}\n){} ENGINE=InnoDB",
+        "CREATE {}TABLE {} (\n{}\n)",
         if table.is_temporary() { "TEMPORARY " } else { "" },
         style.identifier(&table.name),
         lines.join(",\n"),
-        table.options.shown_first(),
     );
+    if !style.ansi {
+        text.push_str(&options(table, next_auto_increment, style));
+    }
+    if let Some(partitioning) = &table.partitioning {
+        text.push_str(&partition::show::clause(partitioning, style));
+    }
+    text
+}
+
+/// What stands between the columns and the partitions.
+fn options(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> String {
+    let mut text = table.options.shown_first(&|name| style.identifier(name));
+    text.push_str(" ENGINE=InnoDB");
     let next = next_auto_increment.filter(|&n| n > 1);
     let is_random = table.auto_random_layout().is_some();
     if let Some(next) = next.filter(|_| !is_random) {
@@ -72,14 +62,14 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
         text.push_str(&format!(" /*T![auto_rand_base] AUTO_RANDOM_BASE={next} */"));
     }
     text.push_str(&sharding(table));
-    text.push_str(&table.options.shown());
+    match style.row_format {
+        true => text.push_str(&table.options.with_row_format().shown()),
+        false => text.push_str(&table.options.shown()),
+    }
     if !table.comment.is_empty() {
         text.push_str(&format!(" COMMENT={}", quoted(&table.comment)));
     }
     text.push_str(&table.options.shown_last());
-    if let Some(partitioning) = &table.partitioning {
-        text.push_str(&partition::show::clause(partitioning, style));
-    }
     text
 }
 
@@ -117,13 +107,18 @@ pub fn view(table: &Table, view: &View, (query, database): (&str, Option<&str>),
     let check = view.check_option.map_or_else(String::new, |option| {
         format!(" WITH {} CHECK OPTION", option.name())
     });
-    format!(
-        "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {} VIEW {name}{columns} AS {query}{check}",
-        view.algorithm.name(),
-        style.identifier(&view.definer.user),
-        style.identifier(&view.definer.host),
-        view.security.name(),
-    )
+    let attributes = match style.ansi {
+        true => String::new(),
+        false => format!(
+            "ALGORITHM={} DEFINER={}@{} SQL SECURITY {} ",
+            view.algorithm.name(),
+            style.identifier(&view.definer.user),
+            style.identifier(&view.definer.host),
+            view.security.name(),
+        ),
+    };
+    let query = style.requoted(query);
+    format!("CREATE {attributes}VIEW {name}{columns} AS {query}{check}")
 }
 
 /// The statement that creates the database, with its options in comments as in MySQL.
@@ -163,7 +158,7 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
         let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
         text.push_str(&format!(
             " GENERATED ALWAYS AS ({}) {kind}",
-            generated.expression.text
+            style.of_expressions().requoted(&generated.expression.text)
         ));
     }
     if !column.nullable {
@@ -172,7 +167,7 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
         text.push_str(" NULL");
     }
     text.push_str(&column.options.shown_of_column());
-    if let Some(default) = default_clause(column, &style.time_zone) {
+    if let Some(default) = default_clause(column, style) {
         text.push_str(&format!(" DEFAULT {default}"));
     }
     if column.on_update_now {
@@ -231,11 +226,14 @@ fn now(column: &Column) -> String {
 }
 
 /// The text after DEFAULT; `None` if there is no clause.
-fn default_clause(column: &Column, time_zone: &TimeZone) -> Option<String> {
+fn default_clause(column: &Column, style: &Style) -> Option<String> {
     match &column.default {
         Default::Now => Some(now(column)),
-        Default::Expression(expression) => Some(format!("({})", expression.text)),
-        Default::Literal(text) => Some(literal(column, text, time_zone)),
+        Default::Expression(expression) => {
+            let text = style.of_expressions().requoted(&expression.text);
+            Some(format!("({text})"))
+        }
+        Default::Literal(text) => Some(literal(column, text, &style.time_zone)),
         _ if column.generated.is_some() => None,
         Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
             Some("NULL".to_owned())
@@ -292,10 +290,20 @@ fn index(table: &Table, index: &Index, style: &Style) -> String {
     let mut text = if index.primary {
         "PRIMARY KEY".to_owned()
     } else {
-        let kind = if index.unique { "UNIQUE KEY" } else { "KEY" };
+        let kind = match (&index.full_text, index.unique) {
+            (Some(_), _) => "FULLTEXT KEY",
+            (None, true) => "UNIQUE KEY",
+            (None, false) => "KEY",
+        };
         format!("{kind} {}", style.identifier(&index.name))
     };
-    text.push_str(&format!(" ({})", key_parts(table, &index.parts, style)));
+    text.push_str(&format!(
+        " ({})",
+        key_parts(table, &index.shown(table).parts, style)
+    ));
+    if style.ansi {
+        return text;
+    }
     if index.using_btree {
         text.push_str(" USING BTREE");
     }
@@ -304,6 +312,9 @@ fn index(table: &Table, index: &Index, style: &Style) -> String {
     }
     if index.invisible {
         text.push_str(" /*!80000 INVISIBLE */");
+    }
+    if index.full_text.as_ref().is_some_and(|words| words.ngram) {
+        text.push_str(" /*!50100 WITH PARSER `ngram` */ ");
     }
     text
 }
@@ -329,7 +340,12 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
 /// The column of an index's part, or its expression.
 fn part_name(column: &Column, style: &Style) -> String {
     match &column.generated {
-        Some(generated) if column.hidden => format!("({})", generated.expression.text),
+        Some(generated) if column.hidden => {
+            format!(
+                "({})",
+                style.of_expressions().requoted(&generated.expression.text)
+            )
+        }
         _ => style.identifier(&column.name),
     }
 }

@@ -444,7 +444,6 @@ fn timestamps_defaults_are_in_the_sessions_zone() {
     ];
     let made = made("t", heap(columns, vec![]));
     let west = Style {
-        is_reserved: |_| false,
         time_zone: TimeZone::Offset(-3600),
         ..Style::PLAIN
     };

@@ -43,6 +43,8 @@ pub struct Events {
     pub general_log: Log,
     /// `log_queries_not_using_indexes`
     without_index: AtomicBool,
+    /// `log_slow_admin_statements`
+    administration: AtomicBool,
 }
 
 /// A log, as a file and as a table.
@@ -105,6 +107,7 @@ impl Events {
             slow_log: Log::new(),
             general_log: Log::new(),
             without_index: AtomicBool::new(false),
+            administration: AtomicBool::new(false),
         }
     }
 
@@ -120,6 +123,8 @@ impl Events {
             .configure(variables, "general_log", log_file::header);
         let without_index = variables.boolean("log_queries_not_using_indexes");
         self.without_index.store(without_index, Ordering::Relaxed);
+        let administration = variables.boolean("log_slow_admin_statements");
+        self.administration.store(administration, Ordering::Relaxed);
     }
 
     /// The number of a statement's digest; 0 while nothing is measured.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use syntax::ast::SqlCommand;
 use types::Value;
 use types::temporal::Time;
 
@@ -35,6 +36,9 @@ pub fn log_if_slow(session: &Session, took: Duration, ended: Instant) {
     let Some(statement) = session.process.activity().statement else {
         return;
     };
+    if !events.administration.load(Ordering::Relaxed) && administers(session, &statement) {
+        return;
+    }
     let since_end = ended.elapsed();
     let now_us = session.view().clock_us() - i64::try_from(since_end.as_micros()).unwrap_or(0);
     if events.slow_log.to_file.load(Ordering::Relaxed) {
@@ -46,6 +50,36 @@ pub fn log_if_slow(session: &Session, took: Duration, ended: Instant) {
     if events.slow_log.to_table.load(Ordering::Relaxed) {
         events.slow_log.rows.push(row(session, &statement, took, now_us));
     }
+}
+
+/// Whether a statement is one of those that are logged only with `log_slow_admin_statements`.
+fn administers(session: &Session, statement: &str) -> bool {
+    const WORDS: [&str; 7] = [
+        "ALTER", "ANALYZE", "CHECK", "CREATE", "DROP", "OPTIMIZE", "REPAIR",
+    ];
+    let text = statement.trim_start();
+    let word = text
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .next()
+        .unwrap_or("");
+    let begins_with_comment = text.starts_with(['/', '-', '#']);
+    if !begins_with_comment && !WORDS.iter().any(|first| first.eq_ignore_ascii_case(word)) {
+        return false;
+    }
+    let parsed = syntax::parse(text, &session.settings.sql_mode).unwrap_or_default();
+    let command = parsed.first().and_then(|parsed| parsed.statement.command());
+    matches!(
+        command,
+        Some(
+            SqlCommand::AlterTable
+                | SqlCommand::Analyze
+                | SqlCommand::Check
+                | SqlCommand::CreateIndex
+                | SqlCommand::DropIndex
+                | SqlCommand::Optimize
+                | SqlCommand::Repair
+        )
+    )
 }
 
 fn entry(session: &Session, statement: &str, took: Duration, now_us: i64) -> String {

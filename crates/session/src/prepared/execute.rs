@@ -330,9 +330,7 @@ fn is_reusable(compiled: &Compiled) -> bool {
         Compiled::Command(command) => {
             matches!(
                 **command,
-                Command::Transaction(
-                    TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. }
-                )
+                Command::Transaction(TransactionStatement::Commit(_) | TransactionStatement::Rollback(_))
             )
         }
         Compiled::Ddl(_) => false,

@@ -119,11 +119,13 @@ impl PreparedStatements {
         self.server_count.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// Fails with 1461 if the server has too many statements. A statement of PREPARE is not counted.
-    pub fn check_room(&self, most: u64) -> Result<()> {
+    /// Counts a statement of PREPARE.
+    ///
+    /// # Errors
+    /// 1461 if there are too many.
+    pub fn count_named(&self, most: u64) -> Result<Counted> {
         self.reserve(most)?;
-        self.release(1);
-        Ok(())
+        Ok(Counted(Arc::clone(&self.server_count)))
     }
 
     /// Fails with 1243, which names `function`, for an unknown id.
@@ -183,15 +185,24 @@ impl PreparedStatements {
 
 /// The statements of one session by PREPARE, by lower-case name.
 #[derive(Default)]
-pub struct NamedStatements(HashMap<String, Statement>);
+pub struct NamedStatements(HashMap<String, (Statement, Counted)>);
+
+/// The part of a statement of PREPARE in the number of all statements.
+pub struct Counted(Arc<AtomicU64>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl NamedStatements {
     pub fn get(&self, name: &str) -> Option<&Statement> {
-        self.0.get(&name.to_lowercase())
+        self.0.get(&name.to_lowercase()).map(|(statement, _)| statement)
     }
 
-    pub fn put(&mut self, name: &str, statement: Statement) {
-        self.0.insert(name.to_lowercase(), statement);
+    pub fn put(&mut self, name: &str, statement: Statement, counted: Counted) {
+        self.0.insert(name.to_lowercase(), (statement, counted));
     }
 
     /// Removes a statement. Returns whether it existed.

@@ -2,7 +2,7 @@
 //! statement (`planner`'s `bind::parameter` infers those).
 
 use functions::{EvalContext, Expr};
-use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
+use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 /// A value for a parameter.
 enum Converted {
@@ -141,11 +141,13 @@ fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext
         (TypeKind::Double, Some(number)) => {
             Converted::Fits(Value::Double(to_double(&number)), SqlType::COMPUTED_DOUBLE)
         }
+        _ if expected.is_temporal() && !ty.is_temporal() => {
+            // The statement reads a number that is no moment as it reads the same text.
+            let found = moment(&expected, value, ty, eval).or_else(|| text_of(value, ty));
+            let (value, ty) = found.unwrap_or_else(own);
+            Converted::Fits(value, ty)
+        }
         (_, Some(Value::Double(_))) => Converted::Other(value.clone(), SqlType::COMPUTED_DOUBLE),
-        _ if expected.is_temporal() && !ty.is_temporal() => match moment(&expected, value, ty, eval) {
-            Some((value, ty)) => Converted::Fits(value, ty),
-            None => Converted::Fits(value.clone(), ty),
-        },
         _ if expected.is_string() && ty.is_string() => {
             // The announced type holds for texts of this length.
             let length = ty.length.max(expected.length);
@@ -206,7 +208,13 @@ fn to_double(number: &Value) -> f64 {
 
 /// The date or time in a text or number. A date with a time of day is a DATETIME, even if a DATE is expected.
 fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<(Value, SqlType)> {
-    let timed = matches!(value, Value::String(text) if text.contains(':'));
+    /// The largest number that is a date without a time of day.
+    const MAX_DATE: i64 = 99_991_231;
+    let timed = match value {
+        Value::String(text) => text.contains(':'),
+        Value::Int(number) => *number > MAX_DATE,
+        _ => false,
+    };
     let target = if timed && expected.kind == TypeKind::Date {
         SqlType::datetime(6)
     } else {
@@ -223,10 +231,19 @@ fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) ->
     (!found.is_null() && silent.warnings.count() == 0).then_some((found, target))
 }
 
+/// A number as text.
+fn text_of(value: &Value, ty: SqlType) -> Option<(Value, SqlType)> {
+    if !ty.is_numeric() {
+        return None;
+    }
+    let text = SqlType::varchar(ty.length, Collation::DEFAULT);
+    let cast = functions::bind::cast(Expr::literal(value.clone(), ty), text).ok()?;
+    let found = functions::eval_value(&cast, &EvalContext::default()).ok()?;
+    Some((found, text))
+}
+
 #[cfg(test)]
 mod tests {
-    use types::Collation;
-
     use super::*;
 
     fn converted(expected: SqlType, value: Value, ty: SqlType) -> (Value, SqlType) {

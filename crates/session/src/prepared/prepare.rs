@@ -9,7 +9,7 @@ use functions::Strictness;
 use planner::command::Command;
 use planner::plan::ResultColumn;
 use syntax::Parsed;
-use syntax::ast::TransactionStatement;
+use syntax::ast::{ProgramAction, TransactionStatement};
 use types::Value;
 use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
@@ -25,7 +25,7 @@ use crate::events::observe;
 use crate::query::plan_columns;
 use crate::reply;
 use crate::session::Session;
-use crate::statement;
+use crate::statement::{self, absent_program};
 use crate::statistics::Kind;
 use crate::transaction_rules;
 
@@ -117,7 +117,7 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
         }
         Compiled::Ddl(_) => Vec::new(),
         Compiled::Command(command) => {
-            refuse_unpreparable(&command)?;
+            refuse_unpreparable(session, &command)?;
             command_columns(session, &command)
         }
     };
@@ -167,10 +167,19 @@ fn parameter_column(ty: Option<SqlType>, collation: Collation) -> ResultColumn {
 const UNTYPED_CHARS: u32 = 16_383;
 
 /// Statements that MySQL does not prepare either (manual 13.5 "SQL Syntax Permitted in Prepared Statements").
-fn refuse_unpreparable(command: &Command) -> Result<()> {
+fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
     use planner::command::Command::*;
     match command {
-        Transaction(TransactionStatement::Commit { .. } | TransactionStatement::Rollback { .. }) => Ok(()),
+        OfProgram {
+            action: ProgramAction::Call,
+            kind,
+            name,
+        } => Err(absent_program::failure(session, ProgramAction::Call, *kind, name)),
+        OfProgram {
+            action: ProgramAction::ShowCreate,
+            ..
+        } => Ok(()),
+        Transaction(TransactionStatement::Commit(_) | TransactionStatement::Rollback(_)) => Ok(()),
         Transaction(_)
         | Use { .. }
         | Prepare { .. }
@@ -181,6 +190,8 @@ fn refuse_unpreparable(command: &Command) -> Result<()> {
         | GetDiagnostics(_)
         | Signal(_)
         | Resignal
+        | DropAbsent { .. }
+        | OfProgram { .. }
         | LoadData(_) => Err(Error::new(
             errno::ER_UNSUPPORTED_PS,
             "This command is not supported in the prepared statement protocol yet",

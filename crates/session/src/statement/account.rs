@@ -9,13 +9,15 @@ use accounts::{
 use planner::command::Command;
 use schema::privilege::Privilege;
 use syntax::ast::{self, AccountOptions, Roles, UserSpec, UserStatement};
-use types::{Error, Result, Value, Warning, errno};
-use wire::auth::{Plugin, SHA256_PASSWORD};
+use types::{Error, Result, SqlType, Value, Warning, errno};
+use wire::auth::Plugin;
 
 use crate::client::Client;
-use crate::listing::Listing;
+use crate::listing::{Listing, text_type};
 use crate::session::Session;
 
+/// The width of names in the result of a statement that makes passwords.
+const NAME_CHARS: u32 = 255;
 const RANDOM_LENGTH: &str = "generated_random_password_length";
 
 const ER_INCORRECT_CURRENT_PASSWORD: u16 = 3891;
@@ -56,11 +58,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
         UserStatement::Create { users, if_not_exists } => {
             create_users(session, users, *if_not_exists, now_us)
         }
-        UserStatement::Alter { users, if_exists } => {
-            let mut warnings = alter_users(session, users, *if_exists, now_us)?;
-            warnings.extend(deprecated_plugins(users));
-            Ok(warnings)
-        }
+        UserStatement::Alter { users, if_exists } => alter_users(session, users, *if_exists, now_us),
         UserStatement::Drop { users, if_exists } => drop_users(session, users, *if_exists),
         UserStatement::Rename(renames) => rename_users(session, renames),
         UserStatement::SetPassword(spec) => set_password(session, spec, now_us),
@@ -129,9 +127,7 @@ fn create_users(
         .map(|user| change(&named_spec(client, user), true, rules))
         .collect::<Result<Vec<_>>>()?;
     let accounts = &session.shared.catalog.accounts;
-    let mut warnings = accounts.create_users(&changes, if_not_exists, now_us)?;
-    warnings.extend(deprecated_plugins(users));
-    Ok(warnings)
+    accounts.create_users(&changes, if_not_exists, now_us)
 }
 
 fn drop_users(session: &Session, users: &[AccountName], if_exists: bool) -> Result<Vec<Warning>> {
@@ -429,7 +425,12 @@ pub fn makes_passwords(statement: &UserStatement) -> bool {
 /// Runs a statement with RANDOM PASSWORD. Only its result set shows the passwords.
 pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> Result<Listing> {
     let mut statement = statement.clone();
-    let mut shown = Listing::texts(&["user", "host", "generated password", "auth_factor"]);
+    let mut shown = Listing::new(&[
+        ("user", text_type(NAME_CHARS)),
+        ("host", text_type(NAME_CHARS)),
+        ("generated password", text_type(NAME_CHARS)),
+        ("auth_factor", SqlType::BIGINT),
+    ]);
     let length = session
         .view()
         .system_variable(Some(ast::VariableScope::Session), RANDOM_LENGTH)?;
@@ -446,7 +447,7 @@ pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> R
                 Value::String(named.user),
                 Value::String(named.host),
                 Value::String(password.clone()),
-                Value::String("1".to_owned()),
+                Value::Int(1),
             ]);
             spec.password = Some(password);
         }
@@ -465,16 +466,6 @@ pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> R
     Ok(shown)
 }
 
-/// The warnings of accounts that get a plugin which MySQL has deprecated.
-fn deprecated_plugins(users: &[UserSpec]) -> impl Iterator<Item = Warning> {
-    const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
-    let is_deprecated = |spec: &&UserSpec| spec.plugin.as_deref() == Some(SHA256_PASSWORD);
-    let message = "'sha256_password' is deprecated and will be removed in a future release. Please use \
-                   caching_sha2_password instead";
-    let deprecated = users.iter().filter(is_deprecated);
-    deprecated.map(move |_| Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message))
-}
-
 /// The change that a clause of CREATE or ALTER USER makes, with the password hashed.
 fn change(spec: &UserSpec, new: bool, rules: PasswordRules) -> Result<AccountChange> {
     let name = spec.plugin.as_deref().unwrap_or(CACHING_SHA2_PASSWORD);
@@ -491,6 +482,9 @@ fn change(spec: &UserSpec, new: bool, rules: PasswordRules) -> Result<AccountCha
         (None, None) if new || spec.plugin.is_some() => Some(String::new()),
         (None, None) => None,
     };
+    let mut options = option_changes(&spec.options);
+    // ALTER USER ... IDENTIFIED WITH a plugin leaves the account without a password, so it must get one at login.
+    options.expires_now |= !new && spec.plugin.is_some() && spec.password.is_none() && spec.hash.is_none();
     Ok(AccountChange {
         user: spec.user.clone(),
         host: spec.host.clone(),
@@ -505,7 +499,7 @@ fn change(spec: &UserSpec, new: bool, rules: PasswordRules) -> Result<AccountCha
             ast::SecondPassword::Retain => SecondPassword::Retain,
             ast::SecondPassword::Discard => SecondPassword::Discard,
         },
-        options: option_changes(&spec.options),
+        options,
         locked: spec.locked,
         default_roles: match &spec.default_roles {
             Some(Roles::List(roles)) => Some(roles.clone()),

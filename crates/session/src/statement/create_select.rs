@@ -41,7 +41,7 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
     )?;
     session.client.check_table(name, PrivilegeSet::INSERT)?;
     session.table_locks.check_ddl(&command.ddl)?;
-    session.shared.engine.check_writable()?;
+    session.check_writable()?;
     let context = context(session);
     let shared = session.shared.clone();
     let changer = &shared.catalog.changer;

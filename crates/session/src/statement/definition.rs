@@ -18,6 +18,7 @@ use crate::session::Session;
 /// Runs a definition of permanent tables. It is committed when it ends. The open transaction was committed
 /// before (`transaction_rules`).
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
+    session.check_writable()?;
     check_privileges(&session.client, ddl, &session.shared.engine.cluster.schema())?;
     if let Ddl::TruncateTable { name } = ddl
         && events::tables::truncate(session.view(), &name.database, &name.name)?
@@ -27,7 +28,6 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let with_definer = with_definer(session, ddl)?;
     let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;
-    session.shared.engine.check_writable()?;
     let context = context(session);
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();

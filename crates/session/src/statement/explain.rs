@@ -111,7 +111,11 @@ fn listing_of(session: &Session, explained: &Explained, planned: &PlannedStateme
         None => session.settings.explain_format,
     };
     let (columns, rows) = optimizer::explain::explain(planned, format);
-    Ok(Listing { columns, rows })
+    Ok(Listing {
+        columns,
+        rows,
+        pending_filter: None,
+    })
 }
 
 /// Runs a query, discards its rows, and shows the measurements.
@@ -133,7 +137,11 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     let plan = inner_plan::lock_compiled(session, Compiled::Plan(Arc::new(plan)))?;
     inner_plan::query(session, inner_plan::query_of(&plan)?, &mut Nowhere)?;
     let (columns, rows) = optimizer::explain::analyzed(&plan.plan);
-    Ok(Listing { columns, rows })
+    Ok(Listing {
+        columns,
+        rows,
+        pending_filter: None,
+    })
 }
 
 /// Fails with 1235 for a format without measurements.

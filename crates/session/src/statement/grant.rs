@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use accounts::change::{Grantor, Leniency};
 use accounts::{AccountName, Accounts, name_in_backticks};
+use schema::definition::TableName;
+use schema::model::INFORMATION_SCHEMA;
 use schema::privilege::{GrantLevel, Privilege, PrivilegeGrant, PrivilegeSet};
 use syntax::ast::GrantAs;
 use types::{Error, Result, errno};
@@ -56,6 +58,7 @@ pub fn revoke(
     let warnings = match what {
         Some(grant) => {
             check_may_grant(client, grant)?;
+            check_revokes_within_restrictions(client, grant, &users, &accounts.current())?;
             accounts.revoke(grant, &users, leniency, partial_revokes(session))?
         }
         None => {
@@ -74,6 +77,11 @@ fn partial_revokes(session: &Session) -> bool {
 /// Fails with 1044, 1045, 1142 or 1227 unless the client has the privileges that it grants or revokes, with
 /// GRANT OPTION.
 fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
+    if let GrantLevel::Database(database) | GrantLevel::Table(TableName { database, .. }) = &grant.level
+        && database == INFORMATION_SCHEMA
+    {
+        return Err(client.account.denied_database(database));
+    }
     let own = &client.privileges;
     let wanted = grant.wanted() | PrivilegeSet::GRANT;
     match &grant.level {
@@ -115,6 +123,38 @@ fn check_may_grant(client: &Client, grant: &PrivilegeGrant) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Fails with 3879 if a client with restrictions revokes from an account ON *.* what that has in a database in which the
+/// client has not.
+fn check_revokes_within_restrictions(
+    client: &Client,
+    grant: &PrivilegeGrant,
+    users: &[AccountName],
+    accounts: &Accounts,
+) -> Result<()> {
+    const ER_DB_ACCESS_DENIED: u16 = 3879;
+    if grant.level != GrantLevel::Global {
+        return Ok(());
+    }
+    let wanted = grant.wanted();
+    for (database, restricted) in &client.privileges.restrictions {
+        let reaches_further = |(user, host): &AccountName| {
+            accounts.get(user, host).is_some_and(|account| {
+                let of_account = &account.privileges;
+                let revoked = wanted & of_account.global & *restricted;
+                !(revoked - of_account.restricted_in(database)).is_empty()
+            })
+        };
+        if users.iter().any(reaches_further) {
+            let name = name_in_backticks(&client.account.user, &client.account.host);
+            return Err(Error::new(
+                ER_DB_ACCESS_DENIED,
+                format!("Access denied for AuthId {name} to database '{database}'."),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Fails with 3897 if a role that all accounts have gets SYSTEM_USER.

@@ -49,6 +49,8 @@ pub fn run(
         }
     };
     lock_tables::check_name(session, name, Use::Read)?;
+    // No statement may have used this definition yet.
+    planner::expressions(&table)?;
     let mut named: Vec<(&str, Option<usize>)> = columns
         .iter()
         .map(|column| match table.column_offset(column) {

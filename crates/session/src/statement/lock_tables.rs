@@ -10,6 +10,7 @@ use planner::command::TableToLock;
 use schema::definition::TableName;
 use schema::model::{INFORMATION_SCHEMA, Table, wrong_object};
 use schema::privilege::{Privilege, PrivilegeSet};
+use schema::view::{Definer, ViewSecurity};
 use types::Result;
 
 use crate::errors;
@@ -20,6 +21,10 @@ use crate::views;
 
 /// LOCK TABLES: releases previous locks, and waits for all tables at once.
 pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
+    if tables.iter().any(|one| one.write) {
+        session.table_locks.check_not_all()?;
+        session.check_writable()?;
+    }
     session.table_locks.unlock();
     if tables.iter().any(|one| one.write) {
         session
@@ -34,7 +39,11 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
         if table.is_temporary() {
             continue;
         }
-        if table.view.is_some() {
+        if let Some(view) = &table.view {
+            let Definer { user, host } = &view.definer;
+            if view.security == ViewSecurity::Definer && !session.client.has_account(user, host) {
+                return Err(errors::no_such_definer(user, host));
+            }
             lock_tables_of_view(session, &table, one.write, &mut named)?;
         }
         named.push(LockedTable {
@@ -128,6 +137,7 @@ pub fn lock_flushed(session: &mut Session, names: &[TableName]) -> Result<()> {
 
 /// FLUSH TABLES WITH READ LOCK.
 pub fn lock_all(session: &mut Session) -> Result<()> {
+    session.table_locks.are_all_locked()?;
     session.table_locks.unlock();
     let cluster = &session.shared.engine.cluster;
     let ids: Vec<i64> = {

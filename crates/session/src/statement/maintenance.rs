@@ -4,6 +4,7 @@ use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use schema::model::wrong_object;
 use schema::privilege::{Privilege, PrivilegeSet};
+use syntax::ast::Maintenance;
 use types::{Error, Result, Value, errno};
 
 use super::lock_tables;
@@ -42,8 +43,8 @@ fn check_stored(session: &Session, name: &TableName) -> Result<()> {
 pub fn check(session: &Session, tables: &[TableName]) -> Result<Listing> {
     for name in tables {
         if session.temporary.find(&name.database, &name.name).is_none() {
-            let needs = PrivilegeSet::SELECT.into();
-            session.client.check_needs(&name.database, &name.name, needs)?;
+            // Any privilege is enough.
+            session.client.check_sees(&name.database, &name.name, "SELECT")?;
         }
     }
     check_unique(tables)?;
@@ -72,6 +73,8 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
             if table.is_virtual() || table.is_temporary() {
                 return Ok(());
             }
+            // No statement may have used this definition yet.
+            planner::expressions(&table)?;
             let catalog = &session.shared.catalog;
             catalog
                 .statistics
@@ -84,6 +87,20 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
         }
     }
     Ok(listing)
+}
+
+/// For a table, or partitions of it, that cannot be maintained.
+pub fn failed(name: &TableName, action: Maintenance, error: &Error) -> Listing {
+    let operation = match action {
+        Maintenance::Analyze => "analyze",
+        Maintenance::Optimize => "optimize",
+        Maintenance::Repair => "repair",
+        _ => "check",
+    };
+    let mut listing = maintenance_listing();
+    listing.push(maintenance_row(name, operation, ("Error", &error.message)));
+    listing.push(maintenance_row(name, operation, FAILED));
+    listing
 }
 
 /// OPTIMIZE TABLE.
@@ -176,6 +193,7 @@ pub(super) fn check_database(session: &Session, name: &TableName) -> Result<()> 
 
 /// Kind and text of a maintenance statement's row.
 const OK: (&str, &str) = ("status", "OK");
+const FAILED: (&str, &str) = ("status", "Operation failed");
 const OPTIMIZED: [(&str, &str); 2] = [
     (
         "note",
@@ -211,7 +229,7 @@ pub(super) fn maintenance_row(
 fn push_failure(listing: &mut Listing, name: &TableName, operation: &str, error: &Error) {
     listing.push(maintenance_row(name, operation, ("Error", &error.message)));
     let last = if is_lock_error(error) || error.code == errno::ER_WRONG_OBJECT {
-        ("status", "Operation failed")
+        FAILED
     } else {
         ("error", "Corrupt")
     };

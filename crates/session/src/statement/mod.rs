@@ -1,6 +1,7 @@
 //! Statements without a plan, one kind per file: definitions, transactions, SET, SHOW, KILL, accounts. Each
 //! does its work and replies OK, or sends a listing.
 
+pub mod absent_program;
 pub mod account;
 mod checksum;
 mod create_select;
@@ -119,6 +120,7 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
         Command::CheckTable { tables } => maintenance::check(session, tables),
         Command::ChecksumTable { tables, quick } => checksum::run(session, tables, *quick),
         Command::AnalyzeTable { tables } => maintenance::analyze(session, tables),
+        Command::MaintenanceFailed { table, action, error } => Ok(maintenance::failed(table, *action, error)),
         Command::Histograms {
             tables,
             columns,
@@ -217,6 +219,9 @@ fn plain(session: &mut Session, command: &Command) -> Result<()> {
             names,
             if_exists,
         } => drop_absent::run(session, *kind, names, *if_exists),
+        Command::OfProgram { action, kind, name } => {
+            Err(absent_program::failure(session, *action, *kind, name))
+        }
         Command::LockTables { tables } => {
             lock_tables::lock(session, tables)?;
             transaction_rules::join_transaction(session, false)

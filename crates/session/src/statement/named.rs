@@ -22,9 +22,9 @@ pub fn prepare(session: &mut Session, name: &str, source: &PrepareSource) -> Res
     session.named.remove(name);
     session.process.counters.add(StatusCounter::StmtPrepare, 1);
     let checked = prepared::prepare::check(session, &text)?;
-    session.prepared.check_room(session.prepared_max())?;
+    let counted = session.prepared.count_named(session.prepared_max())?;
     let statement = checked.into_statement(session.database.clone());
-    session.named.put(name, statement);
+    session.named.put(name, statement, counted);
     session.state_changed();
     Ok(())
 }

@@ -13,25 +13,17 @@ use crate::client_charset;
 use crate::errors;
 use crate::session::Session;
 use crate::shared::role_names;
-use crate::variables::charset::{collation_of, numbered, paired};
-use crate::variables::definitions::Kind;
+use crate::table_locks::has_locks;
+use crate::variables::charset::{numbered, paired};
 use crate::variables::restricted::restriction;
 use crate::variables::settings::isolation_named;
-use crate::variables::{Definition, lookup};
+use crate::variables::values::{Change, follower};
+use crate::variables::{Definition, lookup, notices};
 
 /// Variables that a session copies from the global ones when it begins, and cannot set.
-const SESSION_READ_ONLY: [&str; 2] = ["max_allowed_packet", "net_buffer_length"];
+const SESSION_READ_ONLY: [&str; 3] = ["max_allowed_packet", "max_user_connections", "net_buffer_length"];
 const ER_VARIABLE_IS_READONLY: u16 = 1621;
 const ER_MANDATORY_ROLE_OF_SYSTEM_USER: u16 = 3880;
-
-/// The warning for a value that names utf8mb3 or one of its collations.
-fn deprecated(definition: &Definition, value: &Value) -> Option<Warning> {
-    match (definition.kind, value) {
-        (Kind::Charset | Kind::CharsetOrNull, Value::String(name)) => planner::deprecated_charset(name),
-        (Kind::Collation, value) => planner::deprecated_collation(collation_of(definition.name, value).ok()?),
-        _ => None,
-    }
-}
 
 /// SET. All values are computed before the first item is set. If one item fails, none is set (manual
 /// 13.7.6.1).
@@ -42,6 +34,9 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
         .map(|item| item_value(item, &eval))
         .collect::<Result<Vec<_>>>()?;
     session.end_of_evaluation(&eval);
+    session
+        .diagnostics
+        .add_all(items.iter().filter_map(of_deprecated_variable));
     let pairs: Vec<(&SetItem, Option<Value>)> = items.iter().zip(values).collect();
     let (global, own): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(item, _)| is_global(item));
     for (item, value) in &global {
@@ -78,12 +73,21 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     Ok(())
 }
 
+fn of_deprecated_variable(item: &SetItem) -> Option<Warning> {
+    match item {
+        SetItem::Variable { name, .. } => notices::deprecated(name),
+        _ => None,
+    }
+}
+
 /// Fails if the client may not grant roles, for a value that is not a list of roles, and for a role that no account
 /// may have without having been granted it.
 fn check_roles(session: &Session, value: Option<&Value>) -> Result<()> {
-    session
-        .client
-        .check_any("ROLE_ADMIN", &[Privilege::Super], &["ROLE_ADMIN"])?;
+    session.client.check_any(
+        "SYSTEM_VARIABLES_ADMIN or SUPER privileges, as well as the ROLE_ADMIN",
+        &[Privilege::Super],
+        &["ROLE_ADMIN"],
+    )?;
     let Some(Value::String(text)) = value else {
         return Ok(());
     };
@@ -158,7 +162,29 @@ fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Resu
     if definition.name == "partial_revokes" {
         check_partial_revokes(session, definition, value.clone())?;
     }
+    if matches!(definition.name, "read_only" | "super_read_only") {
+        check_becomes_read_only(session, definition, value.clone())?;
+    }
     session.shared.variables.check(definition, value)
+}
+
+/// # Errors
+/// 1192 if the client itself has locked tables or an open transaction.
+fn check_becomes_read_only(
+    session: &Session,
+    definition: &'static Definition,
+    value: Option<Value>,
+) -> Result<()> {
+    let (changes, _) = session.shared.variables.changes(definition, value)?;
+    let turns_on = changes.iter().any(|(_, text)| text.as_deref() == Some("ON"));
+    if !turns_on || session.shared.variables.boolean(definition.name) {
+        return Ok(());
+    }
+    session.table_locks.are_all_locked()?;
+    match session.transaction.in_transaction() {
+        true => Err(has_locks()),
+        false => Ok(()),
+    }
 }
 
 fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Result<()> {
@@ -202,18 +228,34 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
     match scope {
         VariableScope::Global => {
             session.client.check_sets_global()?;
-            let warning = session.shared.set_global(definition, value)?;
+            let warning = session.shared.set_global(definition, value.clone())?;
             adjusted(session, warning);
+            let variables = &session.shared.variables;
+            let change = Change {
+                at_us: session.view().clock_us(),
+                user: session.client.account.user.clone(),
+                host: session.client.info.host.clone(),
+            };
+            variables.note_change(definition, change);
+            let text = variables.get(definition);
+            let integer = |name: &str| variables.integer(name);
+            let warnings = notices::of_set(definition, value.as_ref(), text.as_deref(), integer);
+            session.diagnostics.add_all(warnings);
             return Ok(());
         }
         // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
-        VariableScope::NextTransaction if definition.canonical().name.starts_with("transaction_") => {
+        VariableScope::NextTransaction if of_transaction(definition) => {
             return set_next_transaction(session, definition, value);
         }
         VariableScope::Session | VariableScope::NextTransaction => {}
     }
     let name = definition.canonical().name;
     if SESSION_READ_ONLY.contains(&name) {
+        // A value of another type is the first error.
+        session
+            .variables
+            .clone()
+            .set(definition, value, &session.shared.variables)?;
         return Err(Error::new(
             ER_VARIABLE_IS_READONLY,
             format!("SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"),
@@ -231,15 +273,17 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
         }
         return Ok(());
     }
-    let deprecated = value.as_ref().and_then(|value| deprecated(definition, value));
+    let given = value.clone();
     let numbered = value.as_ref().and_then(numbered);
     let warning = session
         .variables
         .set(definition, value, &session.shared.variables)?;
     adjusted(session, warning);
-    session.diagnostics.add_all(deprecated);
-    let text = session.variables.text(definition).unwrap_or_default();
-    if let Some((name, text)) = paired(name, &text, numbered) {
+    let text = session.variables.text(definition);
+    let warnings = notices::of_set(definition, given.as_ref(), text.as_deref(), |_| 0);
+    session.diagnostics.add_all(warnings);
+    let text = text.unwrap_or_default();
+    if let Some((name, text)) = paired(name, &text, numbered).or_else(|| follower(name, &text)) {
         session.variables.put(&name, text);
     }
     session.settings_changed();
@@ -248,6 +292,11 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
         warn_of_lone_modes(session);
     }
     Ok(())
+}
+
+/// Whether each transaction has a value of its own.
+fn of_transaction(definition: &Definition) -> bool {
+    matches!(definition.name, "transaction_isolation" | "transaction_read_only")
 }
 
 /// Strict mode and the modes about dates and division should be used together. MySQL warns at every SET.
@@ -295,6 +344,9 @@ fn set_next_transaction(
     definition: &'static Definition,
     value: Option<Value>,
 ) -> Result<()> {
+    if session.transaction.in_transaction() {
+        return session.transaction.set_next(None, None);
+    }
     // Checked as a session variable, on a copy that is discarded.
     let mut probe = session.variables.clone();
     let warning = probe.set(definition, value, &session.shared.variables)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use runner::TemporaryChanges;
 use schema::default_value::implicit;
 use schema::definition::{AlterChange, AlterWay, Ddl, TableName};
-use schema::model::{Column, Default, Table};
+use schema::model::{Column, Default, INFORMATION_SCHEMA, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Error, Result, TypeKind, Warning, errno};
 
@@ -178,7 +178,7 @@ fn table_exists(name: &TableName) -> Error {
 /// A permanent table with the definition of a temporary one.
 fn create_permanent_like(session: &mut Session, ddl: &Ddl, source: &Table) -> Result<()> {
     session.table_locks.check_ddl(ddl)?;
-    session.shared.engine.check_writable()?;
+    session.check_writable()?;
     let (context, shared) = (context(session), session.shared.clone());
     let executed = unlocked(session, |_| {
         shared
@@ -193,6 +193,9 @@ fn create_permanent_like(session: &mut Session, ddl: &Ddl, source: &Table) -> Re
 /// DROP TEMPORARY TABLE.
 fn drop_only(session: &mut Session, names: &[TableName], if_exists: bool) -> Result<()> {
     check_unique(names)?;
+    if let Some(name) = names.iter().find(|name| name.database == INFORMATION_SCHEMA) {
+        return Err(session.client.account.denied_database(&name.database));
+    }
     let is_missing = |name: &&TableName| session.temporary.find(&name.database, &name.name).is_none();
     let missing: Vec<String> = names
         .iter()

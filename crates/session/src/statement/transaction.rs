@@ -1,7 +1,7 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints.
 
 use runner::{BeginOptions, Characteristics};
-use syntax::ast::TransactionStatement;
+use syntax::ast::{Completion, TransactionStatement};
 use types::Result;
 use wire::connection::PacketSink;
 
@@ -10,6 +10,7 @@ use crate::commit;
 use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
+use crate::variables::settings::CompletionType;
 
 /// Runs one of them.
 pub fn run(
@@ -21,8 +22,8 @@ pub fn run(
     if matches!(
         statement,
         TransactionStatement::Begin { .. }
-            | TransactionStatement::Commit { .. }
-            | TransactionStatement::Rollback { .. }
+            | TransactionStatement::Commit(_)
+            | TransactionStatement::Rollback(_)
     ) && let Err(error) = session.transaction.check_outside_xa()
     {
         return Answer::ok(Err(error));
@@ -40,15 +41,17 @@ pub fn run(
             };
             Answer::ok(begin(session, options))
         }
-        TransactionStatement::Commit {
-            chain: false,
-            release: false,
-        } => {
-            session.transaction.next = Characteristics::default();
-            Answer::ok(commit::commit_replying(session, kind, out))
+        TransactionStatement::Commit(completion) => match completed(session, completion) {
+            (false, false) => {
+                session.transaction.next = Characteristics::default();
+                Answer::ok(commit::commit_replying(session, kind, out))
+            }
+            (chain, release) => ended(end(session, true, chain), release),
+        },
+        TransactionStatement::Rollback(completion) => {
+            let (chain, release) = completed(session, completion);
+            ended(end(session, false, chain), release)
         }
-        TransactionStatement::Commit { chain, release } => ended(end(session, true, *chain), *release),
-        TransactionStatement::Rollback { chain, release } => ended(end(session, false, *chain), *release),
         TransactionStatement::Savepoint(name) => {
             let autocommit = session.settings.run.autocommit;
             session.transaction.savepoint(name, autocommit);
@@ -64,6 +67,15 @@ pub fn run(
         }
         TransactionStatement::ReleaseSavepoint(name) => Answer::ok(session.transaction.release(name)),
     }
+}
+
+/// Whether the next transaction begins at once, and whether the connection must be closed.
+fn completed(session: &Session, completion: &Completion) -> (bool, bool) {
+    let default = session.settings.completion;
+    (
+        completion.chain.unwrap_or(default == CompletionType::Chain),
+        completion.release.unwrap_or(default == CompletionType::Release),
+    )
 }
 
 /// `release`: the connection must be closed.

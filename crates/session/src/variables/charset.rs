@@ -20,7 +20,7 @@ pub fn charset_of(variable: &str, value: &Value) -> Result<Charset> {
             charset => Ok(charset),
         };
     }
-    Err(unknown_charset(&number.to_string()))
+    Err(unknown_charset(&of_32_bits(number)))
 }
 
 /// A character set by its name, for a variable.
@@ -45,7 +45,12 @@ pub fn collation_of(variable: &str, value: &Value) -> Result<Collation> {
         let name = string(variable, value)?;
         return Collation::from_name(&name).ok_or_else(|| unknown_collation(&name));
     };
-    numbered(value).ok_or_else(|| unknown_collation(&number.to_string()))
+    numbered(value).ok_or_else(|| unknown_collation(&of_32_bits(number)))
+}
+
+/// A number as MySQL shows it, which keeps 32 bits of it.
+fn of_32_bits(number: i128) -> String {
+    (number as i32).to_string()
 }
 
 /// The collation that a value identifies by number.

@@ -8,13 +8,12 @@ pub fn boolean(name: &str, value: &Value) -> Result<&'static str> {
     match value {
         Value::Int(1) | Value::UInt(1) => Ok("ON"),
         Value::Int(0) | Value::UInt(0) => Ok("OFF"),
-        Value::String(s) if s.eq_ignore_ascii_case("on") || s.eq_ignore_ascii_case("true") => Ok("ON"),
-        Value::String(s) if s.eq_ignore_ascii_case("off") || s.eq_ignore_ascii_case("false") => Ok("OFF"),
-        Value::String(s) => Err(wrong_value(name, s)),
-        Value::Null => Err(wrong_value(name, "NULL")),
-        Value::Int(i) => Err(wrong_value(name, &i.to_string())),
-        Value::UInt(u) => Err(wrong_value(name, &u.to_string())),
-        _ => Err(wrong_type(name)),
+        Value::Int(_) | Value::UInt(_) => Err(wrong_value(name, &shown(value))),
+        _ => match string(name, value)? {
+            s if s.eq_ignore_ascii_case("on") || s.eq_ignore_ascii_case("true") => Ok("ON"),
+            s if s.eq_ignore_ascii_case("off") || s.eq_ignore_ascii_case("false") => Ok("OFF"),
+            _ => Err(wrong_value(name, &shown(value))),
+        },
     }
 }
 
@@ -28,7 +27,7 @@ pub fn choice(name: &str, value: &Value, choices: &[&'static str]) -> Result<&'s
     }
     let text = string(name, value)?;
     let found = choices.iter().find(|c| c.eq_ignore_ascii_case(&text));
-    found.copied().ok_or_else(|| wrong_value(name, &text))
+    found.copied().ok_or_else(|| wrong_value(name, &shown(value)))
 }
 
 /// A list of names separated by commas, or a number with a bit for each. The result is in the order of
@@ -39,7 +38,8 @@ pub fn some_of(name: &str, value: &Value, choices: &[&'static str]) -> Result<St
         None if value.is_null() => return Err(wrong_value(name, "NULL")),
         None => {
             let text = string(name, value)?;
-            text.split(',').try_fold(0, |bits, word| {
+            let mut words = text.split(',').filter(|_| !text.is_empty());
+            words.try_fold(0, |bits, word| {
                 let found = choices.iter().position(|c| c.eq_ignore_ascii_case(word));
                 found
                     .map(|at| bits | 1 << at)
@@ -47,7 +47,7 @@ pub fn some_of(name: &str, value: &Value, choices: &[&'static str]) -> Result<St
             })?
         }
     };
-    if bits <= 0 || bits >> choices.len() != 0 {
+    if bits < 0 || bits >> choices.len() != 0 {
         return Err(wrong_value(name, &bits.to_string()));
     }
     let set = choices.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
@@ -63,16 +63,55 @@ pub fn number(value: &Value) -> Option<i128> {
     }
 }
 
-/// A number limited to a range, and the text of the warning if it was out of range.
-pub fn integer(name: &str, value: Value, low: u64, high: u64) -> Result<(Option<String>, Option<String>)> {
+/// A number limited to a range, as a multiple of `block`; and the text of the warning if it was changed.
+pub fn integer(
+    name: &str,
+    value: &Value,
+    (low, high, block): (u64, u64, u64),
+) -> Result<(Option<String>, Option<String>)> {
+    let given = number(value).ok_or_else(|| wrong_type(name))?;
+    let within = given.clamp(i128::from(low), i128::from(high));
+    // The least value need not be a multiple.
+    let value = (within - within % i128::from(block)).max(i128::from(low));
+    Ok((
+        Some(value.to_string()),
+        (value != given).then(|| truncated(name, &given.to_string())),
+    ))
+}
+
+/// The same for a number with a fraction, of which six digits are kept.
+pub fn fraction(
+    name: &str,
+    value: &Value,
+    (low, high): (f64, f64),
+) -> Result<(Option<String>, Option<String>)> {
     let given = match value {
-        Value::Int(i) => i128::from(i),
-        Value::UInt(u) => i128::from(u),
+        Value::Int(i) => *i as f64,
+        Value::UInt(u) => *u as f64,
+        Value::Double(d) => *d,
+        Value::Decimal(d) => d.to_string().parse().map_err(|_| wrong_type(name))?,
         _ => return Err(wrong_type(name)),
     };
-    let value = given.clamp(i128::from(low), i128::from(high));
-    let warning = (value != given).then(|| format!("Truncated incorrect {name} value: '{given}'"));
-    Ok((Some(value.to_string()), warning))
+    let value_within = given.clamp(low, high);
+    let warning = (value_within != given).then(|| truncated(name, &shown(value)));
+    Ok((Some(format!("{value_within:.6}")), warning))
+}
+
+fn truncated(name: &str, given: &str) -> String {
+    format!("Truncated incorrect {name} value: '{given}'")
+}
+
+/// A value as messages show it.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bytes(bytes) => types::shown_bytes(bytes),
+        Value::Null => "NULL".to_owned(),
+        Value::Int(i) => i.to_string(),
+        Value::UInt(u) => u.to_string(),
+        Value::Decimal(d) => d.to_string(),
+        _ => value.display_text(&types::SqlType::DOUBLE),
+    }
 }
 
 /// The value as a text.

@@ -1,12 +1,15 @@
 //! System variables: their list ([`definitions`]), their values for the server and for one session
 //! ([`values`]), and the few that statements read often, parsed once ([`settings`]). Values by their kind:
-//! `convert`, `sql_mode`, [`charset`]. Which of them an account may set: `restricted`.
+//! `convert`, `sql_mode`, [`charset`]. Which of them an account may set: `restricted`. Which
+//! MySQL has deprecated: `deprecated`.
 //!
 //! Source: MySQL 8.0 manual 5.1.8 "Server System Variables".
 
 pub mod charset;
 pub(crate) mod convert;
 pub mod definitions;
+mod flags;
+pub(crate) mod notices;
 mod optimizer_switch;
 pub(crate) mod restricted;
 pub mod settings;

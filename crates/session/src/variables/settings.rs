@@ -25,6 +25,16 @@ pub enum TrackTransaction {
     Characteristics,
 }
 
+/// `completion_type`: what COMMIT and ROLLBACK do if they do not say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompletionType {
+    NoChain,
+    /// The next transaction begins at once.
+    Chain,
+    /// The connection ends.
+    Release,
+}
+
 /// The isolation level by the value of `transaction_isolation`.
 pub fn isolation_named(name: &str) -> Isolation {
     match name {
@@ -82,6 +92,7 @@ pub struct Settings {
     pub long_query_time: Duration,
     pub min_examined_row_limit: u64,
     pub sql_log_off: bool,
+    pub completion: CompletionType,
     /// LOAD DATA of a longer file into an empty table is a bulk load.
     pub bulk_load_bytes: usize,
 }
@@ -139,6 +150,8 @@ impl Settings {
             cte_max_recursion_depth: integer("cte_max_recursion_depth"),
             select_limit: integer("sql_select_limit"),
             safe_updates: on("sql_safe_updates"),
+            max_join_size: (!on("sql_big_selects")).then(|| integer("max_join_size")),
+            is_admin: false,
         };
         Self {
             run,
@@ -159,6 +172,11 @@ impl Settings {
                 .unwrap_or(Duration::MAX),
             min_examined_row_limit: integer("min_examined_row_limit"),
             sql_log_off: on("sql_log_off"),
+            completion: match text("completion_type").as_str() {
+                "CHAIN" => CompletionType::Chain,
+                "RELEASE" => CompletionType::Release,
+                _ => CompletionType::NoChain,
+            },
             bulk_load_bytes: integer("stemdb_bulk_load_bytes") as usize,
             max_execution: Duration::from_millis(integer("max_execution_time")),
             net_read_timeout: seconds("net_read_timeout"),

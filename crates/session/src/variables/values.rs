@@ -10,9 +10,11 @@ use types::{Collation, Error, Result, Value, errno};
 
 use super::charset::{charset_of, collation_of, numbered, paired};
 use super::convert::{
-    boolean, choice, integer, number, parse_time_zone, some_of, string, wrong_type, wrong_value,
+    boolean, choice, fraction, integer, number, parse_time_zone, shown, some_of, string, wrong_type,
+    wrong_value,
 };
 use super::definitions::{Definition, Effect, Kind, Scope, all};
+use super::flags::{Flags, flags_on};
 use super::{optimizer_switch, sql_mode};
 
 /// Values in the form of SHOW VARIABLES, one for each of [`all`]. `None` is NULL.
@@ -21,6 +23,16 @@ type Texts = Vec<Option<Arc<str>>>;
 /// The server's values: what `SET GLOBAL` changes and new sessions start from.
 pub struct GlobalVariables {
     texts: RwLock<Arc<Texts>>,
+    /// By the index of the variable.
+    changes: RwLock<BTreeMap<usize, Change>>,
+}
+
+/// The last SET GLOBAL of a variable on this server.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub at_us: i64,
+    pub user: String,
+    pub host: String,
 }
 
 impl GlobalVariables {
@@ -34,7 +46,16 @@ impl GlobalVariables {
         }
         Self {
             texts: RwLock::new(Arc::new(texts)),
+            changes: RwLock::default(),
         }
+    }
+
+    pub fn note_change(&self, definition: &Definition, change: Change) {
+        self.changes.write().insert(definition.canonical().index, change);
+    }
+
+    pub fn last_change(&self, definition: &Definition) -> Option<Change> {
+        self.changes.read().get(&definition.canonical().index).cloned()
     }
 
     pub fn get(&self, definition: &Definition) -> Option<Arc<str>> {
@@ -52,12 +73,12 @@ impl GlobalVariables {
         definition: &'static Definition,
         value: Option<Value>,
     ) -> Result<(Vec<GlobalValue>, Option<String>)> {
-        let definition = definition.canonical();
         let numbered = value.as_ref().and_then(numbered);
         let (text, warning) = self.assigned(definition, value)?;
-        let other = text
-            .as_deref()
-            .and_then(|text| paired(definition.name, text, numbered));
+        let definition = definition.canonical();
+        let other = text.as_deref().and_then(|text| {
+            paired(definition.name, text, numbered).or_else(|| follower(definition.name, text))
+        });
         let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
         changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
         Ok((changes, warning))
@@ -76,7 +97,7 @@ impl GlobalVariables {
             let value = text
                 .as_deref()
                 .map_or(Ok(Value::Null), |text| parsed(definition, text));
-            match value.and_then(|value| normalize(definition, value, None)) {
+            match value.and_then(|value| normalize(definition, &value, None)) {
                 // The value is out of its range on this server.
                 Ok((adjusted, Some(_))) => copy[definition.index] = adjusted.map(Arc::from),
                 Ok((_, None)) => copy[definition.index] = text.as_deref().map(Arc::from),
@@ -88,18 +109,19 @@ impl GlobalVariables {
 
     /// Fails as SET GLOBAL would, and sets nothing.
     pub fn check(&self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
-        self.assigned(definition.canonical(), value).map(drop)
+        self.assigned(definition, value).map(drop)
     }
 
     fn assigned(&self, definition: &'static Definition, value: Option<Value>) -> Result<Assigned> {
-        if definition.scope == Scope::Session {
+        let written = definition.name;
+        if definition.scope == Scope::Session && definition.effect != Effect::Fixed {
             return Err(Error::new(
                 errno::ER_LOCAL_VARIABLE,
-                format!(
-                    "Variable '{}' is a SESSION variable and can't be used with SET GLOBAL",
-                    definition.name
-                ),
+                format!("Variable '{written}' is a SESSION variable and can't be used with SET GLOBAL"),
             ));
+        }
+        if value.is_none() {
+            check_default(definition, written)?;
         }
         let current = self.get(definition);
         let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
@@ -110,7 +132,7 @@ impl GlobalVariables {
     pub fn configure(&self, name: &str, text: &str) -> Result<()> {
         let definition = super::lookup(name).ok_or_else(|| crate::errors::unknown_variable(name))?;
         if definition.is_of_start() {
-            let (value, _) = normalize(definition, parsed(definition, text)?, None)?;
+            let (value, _) = normalize(definition, &parsed(definition, text)?, None)?;
             let mut texts = self.texts.write();
             Arc::make_mut(&mut *texts)[definition.index] = value.map(Arc::from);
             return Ok(());
@@ -137,8 +159,9 @@ impl GlobalVariables {
 fn parsed(definition: &Definition, text: &str) -> Result<Value> {
     let wrong = || wrong_type(definition.name);
     match definition.kind {
-        Kind::Int(..) => text.parse().map(Value::UInt).map_err(|_| wrong()),
-        Kind::Double => text.parse().map(Value::Double).map_err(|_| wrong()),
+        Kind::Int(..) | Kind::Blocks(..) => text.parse().map(Value::UInt).map_err(|_| wrong()),
+        Kind::SignedInt => text.parse().map(Value::Int).map_err(|_| wrong()),
+        Kind::Double(..) => text.parse().map(Value::Double).map_err(|_| wrong()),
         _ => Ok(Value::String(text.to_owned())),
     }
 }
@@ -185,15 +208,15 @@ impl SessionVariables {
         value: Option<Value>,
         global: &GlobalVariables,
     ) -> Result<Option<String>> {
-        let definition = definition.canonical();
+        let written = definition.name;
         if definition.scope == Scope::Global && definition.effect != Effect::Fixed {
             return Err(Error::new(
                 errno::ER_GLOBAL_VARIABLE,
-                format!(
-                    "Variable '{}' is a GLOBAL variable and should be set with SET GLOBAL",
-                    definition.name
-                ),
+                format!("Variable '{written}' is a GLOBAL variable and should be set with SET GLOBAL"),
             ));
+        }
+        if value.is_none() {
+            check_default(definition, written)?;
         }
         let default = global.get(definition);
         let current = self.text(definition);
@@ -203,7 +226,7 @@ impl SessionVariables {
             skip.as_deref() == Some("ON")
         };
         let (text, warning) = check_isolation(definition, assigned, skip)?;
-        self.own.insert(definition.index, text);
+        self.own.insert(definition.canonical().index, text);
         if definition.name == "character_set_results" {
             self.named_collation = None;
         }
@@ -227,6 +250,20 @@ const ISOLATION_LEVELS: [&str; 4] = [
 ];
 const SKIP_ISOLATION_CHECK: &str = "stemdb_skip_isolation_level_check";
 
+/// What another variable becomes when this one is set.
+pub fn follower(name: &str, text: &str) -> Option<(String, &'static str)> {
+    let (other, value) = match (name, text) {
+        ("super_read_only", "ON") => ("read_only", "ON"),
+        ("read_only", "OFF") => ("super_read_only", "OFF"),
+        ("max_join_size", UNLIMITED) => ("sql_big_selects", "ON"),
+        ("max_join_size", _) => ("sql_big_selects", "OFF"),
+        _ => return None,
+    };
+    Some((other.to_owned(), value))
+}
+
+const UNLIMITED: &str = "18446744073709551615";
+
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
     match definition.name {
         "secure_file_priv" => None,
@@ -236,9 +273,27 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
             TimeZone::Offset(_) => Some(definition.default.into()),
             zone => Some(zone.name().into()),
         },
-        "optimizer_switch" => Some(optimizer_switch::default_text().into()),
+        "optimizer_switch" => Some(optimizer_switch::FLAGS.default_text().into()),
         _ if definition.kind == Kind::TextOrNull && definition.default.is_empty() => None,
         _ => Some(definition.default.into()),
+    }
+}
+
+/// Fails with 1230 for `= DEFAULT` of a variable without a default. `written`: its name in the statement.
+fn check_default(definition: &Definition, written: &str) -> Result<()> {
+    let names = [
+        "gtid_purged",
+        "insert_id",
+        "last_insert_id",
+        "rand_seed1",
+        "rand_seed2",
+    ];
+    match names.contains(&definition.name) {
+        true => Err(Error::new(
+            errno::ER_NO_DEFAULT,
+            format!("Variable '{written}' doesn't have a default value"),
+        )),
+        false => Ok(()),
     }
 }
 
@@ -247,9 +302,9 @@ pub fn typed(definition: &Definition, text: Option<&str>) -> Value {
     let Some(text) = text else { return Value::Null };
     match definition.kind {
         Kind::Bool => Value::Int(i64::from(text == "ON")),
-        Kind::Int(..) => text.parse().map_or(Value::Null, Value::UInt),
-        Kind::SizeOrAuto => text.parse().map_or(Value::Null, Value::Int),
-        Kind::Double => text.parse().map_or(Value::Null, Value::Double),
+        Kind::Int(..) | Kind::Blocks(..) => text.parse().map_or(Value::Null, Value::UInt),
+        Kind::SizeOrAuto | Kind::SignedInt => text.parse().map_or(Value::Null, Value::Int),
+        Kind::Double(..) => text.parse().map_or(Value::Null, Value::Double),
         _ => Value::String(text.to_owned()),
     }
 }
@@ -267,16 +322,17 @@ fn assign(
             format!("Variable '{}' is a read only variable", definition.name),
         ));
     }
-    let Some(value) = value else {
-        return Ok((default, None));
+    let (text, warning) = match value {
+        Some(value) => normalize(definition, &value, current)?,
+        None if definition.has_no_default() => return Err(no_default(definition.name)),
+        None => (default.map(|text| text.to_string()), None),
     };
-    let (text, warning) = normalize(definition, value, current)?;
     let unchanged = match (&text, current) {
         (Some(new), Some(old)) => new.eq_ignore_ascii_case(old),
         (None, None) => true,
         _ => false,
     };
-    if definition.effect == Effect::Same && !unchanged {
+    if definition.canonical().effect == Effect::Same && !unchanged {
         let shown = text.as_deref().unwrap_or("NULL");
         return Err(Error::not_supported(
             format_args!("{} = {shown}", definition.name),
@@ -284,6 +340,13 @@ fn assign(
         ));
     }
     Ok((text.map(Arc::from), warning))
+}
+
+fn no_default(name: &str) -> Error {
+    Error::new(
+        errno::ER_NO_DEFAULT,
+        format!("Variable '{name}' doesn't have a default value"),
+    )
 }
 
 /// The name of a storage engine as MySQL shows it, from any of its names.
@@ -314,81 +377,129 @@ fn engine(text: &str) -> Result<&'static str> {
 /// replaces.
 fn normalize(
     definition: &Definition,
-    value: Value,
+    value: &Value,
     current: Option<&str>,
 ) -> Result<(Option<String>, Option<String>)> {
     let name = definition.name;
-    match definition.kind {
-        Kind::Bool => Ok((Some(boolean(name, &value)?.to_owned()), None)),
-        Kind::Int(low, high) => integer(name, value, low, high),
-        Kind::Double => match &value {
-            Value::Int(i) => Ok((Some(i.to_string()), None)),
-            Value::UInt(u) => Ok((Some(u.to_string()), None)),
-            Value::Double(d) => Ok((Some(d.to_string()), None)),
-            Value::Decimal(d) => Ok((Some(d.to_string()), None)),
-            _ => Err(wrong_type(name)),
-        },
-        Kind::TextOrNull if value.is_null() => Ok((None, None)),
-        Kind::Text | Kind::TextOrNull => Ok((Some(string(name, &value)?), None)),
-        // None of them can be set.
-        Kind::SizeOrAuto => Err(wrong_type(name)),
-        Kind::Set(choices) => Ok((Some(some_of(name, &value, choices)?), None)),
-        Kind::Enum(choices) => Ok((Some(choice(name, &value, choices)?.to_owned()), None)),
-        Kind::CharsetOrNull if value.is_null() => Ok((None, None)),
-        Kind::Charset | Kind::CharsetOrNull => Ok((Some(charset_of(name, &value)?.name().to_owned()), None)),
-        Kind::Collation => Ok((Some(collation_of(name, &value)?.name().to_owned()), None)),
-        Kind::Engine if value.is_null() => Err(wrong_value(name, "NULL")),
-        Kind::Engine => Ok((Some(engine(&string(name, &value)?)?.to_owned()), None)),
-        Kind::Locale => {
-            let text = match number(&value) {
-                Some(number) => number.to_string(),
-                None if value.is_null() => return Err(wrong_value(name, "NULL")),
-                None => string(name, &value)?,
-            };
-            let numbered = || Locale::numbered(usize::try_from(number(&value)?).ok()?);
-            let locale = numbered()
-                .or_else(|| Locale::named(&text))
-                .ok_or_else(|| Error::new(errno::ER_UNKNOWN_LOCALE, format!("Unknown locale: '{text}'")))?;
-            Ok((Some(locale.name.to_owned()), None))
-        }
-        Kind::SqlMode => {
-            let text = match number(&value) {
-                Some(bits) if sql_mode::retired(bits) != 0 => {
-                    let retired = sql_mode::retired(bits);
-                    return Err(Error::new(
-                        errno::ER_UNSUPPORTED_SQL_MODE,
-                        format!("sql_mode={retired:#010x} is not supported."),
-                    ));
-                }
-                Some(bits) => sql_mode::of_bits(bits),
-                None => sql_mode::normalized(&string(name, &value)?),
-            };
-            let text = text.map_err(|bad| wrong_value(name, &bad))?;
-            Ok((Some(text), None))
-        }
-        Kind::OptimizerSwitch => {
-            let text = match number(&value) {
-                Some(bits) => u64::try_from(bits)
-                    .ok()
-                    .and_then(optimizer_switch::of_bits)
-                    .ok_or_else(|| bits.to_string()),
-                None if value.is_null() => Err("NULL".to_owned()),
-                None => optimizer_switch::changed(current.unwrap_or_default(), &string(name, &value)?),
-            };
-            Ok((Some(text.map_err(|bad| wrong_value(name, &bad))?), None))
-        }
-        Kind::TimeZone => {
-            let text = string(name, &value)?;
-            parse_time_zone(&text)?;
-            let shown = if text.eq_ignore_ascii_case("system") {
-                "SYSTEM".to_owned()
-            } else {
-                text
-            };
-            Ok((Some(shown), None))
-        }
-        Kind::Isolation => Ok((Some(choice(name, &value, &ISOLATION_LEVELS)?.to_owned()), None)),
+    // The warning names the variable itself, also if the statement names it by an old name.
+    let adjusted = match name {
+        "identity" => name,
+        _ => definition.canonical().name,
+    };
+    let range = match definition.kind {
+        Kind::Int(low, high) => Some((low, high, 1)),
+        Kind::Blocks(low, high, block) => Some((low, high, block)),
+        _ => None,
+    };
+    if let Some(range) = range {
+        return match number(value) {
+            None => Err(wrong_type(name)),
+            Some(_) => integer(adjusted, value, range),
+        };
     }
+    if let Kind::Double(low, high) = definition.kind {
+        let is_time = name == "timestamp";
+        return match fraction(name, value, (low, high))? {
+            (_, Some(_)) if is_time && number(value).is_none_or(|n| n > 0) => {
+                Err(wrong_value(name, &shown(value)))
+            }
+            within => Ok(within),
+        };
+    }
+    Ok((text_of(definition, value, current)?, None))
+}
+
+/// A value in printed form, of a kind whose values are never adjusted.
+fn text_of(definition: &Definition, value: &Value, current: Option<&str>) -> Result<Option<String>> {
+    let name = definition.name;
+    Ok(Some(match definition.kind {
+        Kind::Bool => boolean(name, value)?.to_owned(),
+        // All with a range were handled before, and none of the sizes can be set.
+        Kind::Int(..) | Kind::Blocks(..) | Kind::Double(..) | Kind::SizeOrAuto => {
+            return Err(wrong_type(name));
+        }
+        Kind::SignedInt => number(value).ok_or_else(|| wrong_type(name))?.to_string(),
+        Kind::TextOrNull | Kind::CharsetOrNull if value.is_null() => return Ok(None),
+        Kind::TextOrEmpty if value.is_null() => String::new(),
+        Kind::Text | Kind::TextOrNull | Kind::TextOrEmpty => checked_text(name, string(name, value)?)?,
+        Kind::Set(choices) => some_of(name, value, choices)?,
+        Kind::NonEmptySet(choices) => match some_of(name, value, choices)? {
+            none if none.is_empty() => return Err(wrong_value(name, &shown(value))),
+            some => some,
+        },
+        Kind::Enum(choices) => choice(name, value, choices)?.to_owned(),
+        Kind::Charset | Kind::CharsetOrNull => charset_of(name, value)?.name().to_owned(),
+        Kind::Collation => collation_of(name, value)?.name().to_owned(),
+        Kind::Engine if value.is_null() => return Err(wrong_value(name, "NULL")),
+        Kind::Engine => {
+            string(name, value)?;
+            engine(&shown(value))?.to_owned()
+        }
+        Kind::Locale => locale(name, value)?.to_owned(),
+        Kind::SqlMode => sql_mode_text(name, value)?,
+        Kind::OptimizerSwitch => flags_text(optimizer_switch::FLAGS, name, value, current)?,
+        Kind::Flags(names) => {
+            let on = flags_on(definition.default);
+            flags_text(Flags { names, on: &on }, name, value, current)?
+        }
+        Kind::TimeZone => match string(name, value)? {
+            system if system.eq_ignore_ascii_case("system") => "SYSTEM".to_owned(),
+            text => {
+                parse_time_zone(&shown(value))?;
+                text
+            }
+        },
+        Kind::Isolation => choice(name, value, &ISOLATION_LEVELS)?.to_owned(),
+    }))
+}
+
+/// A text for a variable, unless it is empty where MySQL wants the name of a file.
+fn checked_text(name: &str, text: String) -> Result<String> {
+    match name {
+        "general_log_file" | "slow_query_log_file" if text.is_empty() => Err(wrong_value(name, "")),
+        _ => Ok(text),
+    }
+}
+
+/// The name of a locale, from its name or number.
+fn locale(name: &str, value: &Value) -> Result<&'static str> {
+    // MySQL keeps 32 bits of a number.
+    let number = number(value).map(|number| number as i32);
+    let text = match number {
+        Some(number) => number.to_string(),
+        None => string(name, value)?,
+    };
+    let numbered = || Locale::numbered(usize::try_from(number?).ok()?);
+    let locale = numbered().or_else(|| Locale::named(&text));
+    let unknown = || Error::new(errno::ER_UNKNOWN_LOCALE, format!("Unknown locale: '{text}'"));
+    Ok(locale.ok_or_else(unknown)?.name)
+}
+
+fn sql_mode_text(name: &str, value: &Value) -> Result<String> {
+    let text = match number(value) {
+        Some(bits) if sql_mode::retired(bits) != 0 => {
+            let retired = sql_mode::retired(bits);
+            return Err(Error::new(
+                errno::ER_UNSUPPORTED_SQL_MODE,
+                format!("sql_mode={retired:#010x} is not supported."),
+            ));
+        }
+        Some(bits) => sql_mode::of_bits(bits),
+        None => sql_mode::normalized(&string(name, value)?),
+    };
+    text.map_err(|bad| wrong_value(name, &bad))
+}
+
+fn flags_text(flags: Flags<'_>, name: &str, value: &Value, current: Option<&str>) -> Result<String> {
+    let text = match number(value) {
+        Some(bits) => u64::try_from(bits)
+            .ok()
+            .and_then(|bits| flags.of_bits(bits))
+            .ok_or_else(|| bits.to_string()),
+        None if value.is_null() => Err("NULL".to_owned()),
+        None => flags.changed(current.unwrap_or_default(), &string(name, value)?),
+    };
+    text.map_err(|bad| wrong_value(name, &bad))
 }
 
 /// Refuses SERIALIZABLE, which StemDB does not have, unless `skip` (the variable
@@ -441,6 +552,18 @@ mod tests {
             set("wait_timeout", Value::Int(7)).unwrap(),
             ("7".to_owned(), None)
         );
+    }
+
+    #[test]
+    fn values_are_multiples_of_a_size_or_have_six_digits() {
+        let (text, warning) = set("join_buffer_size", Value::Int(1023)).unwrap();
+        assert_eq!((text.as_str(), warning.is_some()), ("896", true));
+        assert_eq!(
+            set("long_query_time", Value::Double(0.25)).unwrap(),
+            ("0.250000".to_owned(), None)
+        );
+        let (text, warning) = set("long_query_time", Value::Int(-1)).unwrap();
+        assert_eq!((text.as_str(), warning.is_some()), ("0.000000", true));
     }
 
     #[test]

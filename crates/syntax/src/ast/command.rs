@@ -1,8 +1,8 @@
 //! Kinds of statements, with the names of MySQL's `Com_...` counters.
 
 use super::{
-    Delete, EngineShow, Insert, InsertRows, Maintenance, ObjectKind, ServerShow, ShowStatement, Statement,
-    Target, TransactionStatement, Update, UserStatement, XaStatement,
+    Delete, EngineShow, Insert, InsertRows, Maintenance, ObjectKind, ProgramAction, ServerShow,
+    ShowStatement, Statement, Target, TransactionStatement, Update, UserStatement, XaStatement,
 };
 
 /// Kinds with their names, in the order of `SHOW STATUS`.
@@ -31,12 +31,16 @@ macro_rules! commands {
 commands! {
     AdminCommands "admin_commands",
     AlterDatabase "alter_db",
+    AlterEvent "alter_event",
+    AlterFunction "alter_function",
+    AlterProcedure "alter_procedure",
     AlterTable "alter_table",
     AlterUser "alter_user",
     AlterUserDefaultRole "alter_user_default_role",
     Analyze "analyze",
     AssignToKeyCache "assign_to_keycache",
     Begin "begin",
+    CallProcedure "call_procedure",
     ChangeDatabase "change_db",
     Check "check",
     Checksum "checksum",
@@ -68,6 +72,7 @@ commands! {
     GetDiagnostics "get_diagnostics",
     Grant "grant",
     GrantRoles "grant_roles",
+    Help "help",
     Insert "insert",
     InsertSelect "insert_select",
     Kill "kill",
@@ -98,7 +103,11 @@ commands! {
     ShowCharsets "show_charsets",
     ShowCollations "show_collations",
     ShowCreateDatabase "show_create_db",
+    ShowCreateEvent "show_create_event",
+    ShowCreateFunction "show_create_func",
+    ShowCreateProcedure "show_create_proc",
     ShowCreateTable "show_create_table",
+    ShowCreateTrigger "show_create_trigger",
     ShowCreateUser "show_create_user",
     ShowDatabases "show_databases",
     ShowEngineLogs "show_engine_logs",
@@ -172,6 +181,7 @@ impl Statement {
                 ObjectKind::Trigger => SqlCommand::DropTrigger,
                 ObjectKind::Event => SqlCommand::DropEvent,
             },
+            Self::OfProgram { action, kind, .. } => of_program(*action, *kind),
             Self::TruncateTable(_) => SqlCommand::Truncate,
             Self::RenameTable(_) => SqlCommand::RenameTable,
             Self::Grant(_) => SqlCommand::Grant,
@@ -240,6 +250,19 @@ fn of_delete(delete: &Delete) -> SqlCommand {
     }
 }
 
+fn of_program(action: ProgramAction, kind: ObjectKind) -> SqlCommand {
+    match (action, kind) {
+        (ProgramAction::Call, _) => SqlCommand::CallProcedure,
+        (ProgramAction::Alter, ObjectKind::Event) => SqlCommand::AlterEvent,
+        (ProgramAction::Alter, ObjectKind::Function) => SqlCommand::AlterFunction,
+        (ProgramAction::Alter, _) => SqlCommand::AlterProcedure,
+        (ProgramAction::ShowCreate, ObjectKind::Event) => SqlCommand::ShowCreateEvent,
+        (ProgramAction::ShowCreate, ObjectKind::Function) => SqlCommand::ShowCreateFunction,
+        (ProgramAction::ShowCreate, ObjectKind::Trigger) => SqlCommand::ShowCreateTrigger,
+        (ProgramAction::ShowCreate, _) => SqlCommand::ShowCreateProcedure,
+    }
+}
+
 fn of_user(statement: &UserStatement) -> SqlCommand {
     match statement {
         UserStatement::Create { .. } => SqlCommand::CreateUser,
@@ -265,8 +288,8 @@ impl TransactionStatement {
 fn of_transaction(statement: &TransactionStatement) -> SqlCommand {
     match statement {
         TransactionStatement::Begin { .. } => SqlCommand::Begin,
-        TransactionStatement::Commit { .. } => SqlCommand::Commit,
-        TransactionStatement::Rollback { .. } => SqlCommand::Rollback,
+        TransactionStatement::Commit(_) => SqlCommand::Commit,
+        TransactionStatement::Rollback(_) => SqlCommand::Rollback,
         TransactionStatement::Savepoint(_) => SqlCommand::Savepoint,
         TransactionStatement::RollbackTo(_) => SqlCommand::RollbackToSavepoint,
         TransactionStatement::ReleaseSavepoint(_) => SqlCommand::ReleaseSavepoint,
@@ -319,6 +342,7 @@ fn of_show(show: &ShowStatement) -> SqlCommand {
             ServerShow::Charset(_) => SqlCommand::ShowCharsets,
             ServerShow::Plugins(_) => SqlCommand::ShowPlugins,
             ServerShow::Grants { .. } => SqlCommand::ShowGrants,
+            ServerShow::Help => SqlCommand::Help,
             ServerShow::Privileges => SqlCommand::ShowPrivileges,
             ServerShow::CreateUser(_) => SqlCommand::ShowCreateUser,
             ServerShow::List { words, .. } => match words.as_str() {

@@ -114,6 +114,8 @@ pub struct DataType {
     pub collation: Option<String>,
     /// `BINARY` after a character type: the character set's binary collation.
     pub binary: bool,
+    /// `BINARY`, `ASCII` and `UNICODE` as they were written: MySQL warns of each.
+    pub deprecated: Vec<&'static str>,
     /// Of ENUM and SET.
     pub members: Vec<Member>,
 }
@@ -174,6 +176,10 @@ pub struct IndexDefinition {
     /// `USING BTREE | HASH`
     pub using: Option<IndexType>,
     pub invisible: bool,
+    /// `WITH PARSER name` of a FULLTEXT index.
+    pub parser: Option<String>,
+    /// The columns of a FULLTEXT index whose part is, since it was bound, the words of these.
+    pub words_of: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,6 +194,7 @@ pub enum IndexKind {
     Primary,
     Unique,
     Plain,
+    FullText,
 }
 
 #[derive(Debug, Clone)]
@@ -336,6 +343,14 @@ pub enum ObjectKind {
     Function,
     Trigger,
     Event,
+}
+
+/// What a statement does with a stored program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramAction {
+    Call,
+    Alter,
+    ShowCreate,
 }
 
 #[derive(Debug, Clone)]

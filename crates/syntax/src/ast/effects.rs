@@ -1,6 +1,6 @@
 //! How a statement affects the open transaction before it runs, whether or not it then succeeds.
 
-use super::{Maintenance, Query, QueryBody, Statement, TableRef, UserStatement};
+use super::{Maintenance, ProgramAction, Query, QueryBody, Statement, TableRef, UserStatement};
 
 impl Statement {
     /// Whether the statement commits the open transaction before it runs, even if it then fails (manual
@@ -56,6 +56,10 @@ impl Statement {
                 | Self::CreateView(_)
                 | Self::DropTable { .. }
                 | Self::DropObject { .. }
+                | Self::OfProgram {
+                    action: ProgramAction::Alter,
+                    ..
+                }
                 | Self::TruncateTable(_)
                 | Self::RenameTable(_)
                 | Self::Grant(_)

@@ -28,7 +28,7 @@ pub use definition::{
     AlterAlgorithm, AlterItem, AlterLock, AlterOptions, AutoRandomBits, CheckDefinition, ColumnDefinition,
     ColumnPosition, CreateSelect, CreateTable, DataType, DatabaseOptions, DefaultClause, DuplicateRows,
     ForeignKeyDefinition, GeneratedClause, IndexDefinition, IndexKind, IndexPart, IndexType, Member,
-    ObjectKind, ReferenceAction, TableElement, TableOptions, TypeName,
+    ObjectKind, ProgramAction, ReferenceAction, TableElement, TableOptions, TypeName,
 };
 pub use expr::{
     BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, Quantifier, TemporalKind,
@@ -42,13 +42,14 @@ pub use partition::{
     PartitionValues, Partitioning, SubpartitionDefinition, Subpartitioning,
 };
 pub use query::{
-    CommonTable, DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, JsonTable,
+    CommonTable, DerivedTable, IndexHint, IndexHintKind, IntoPlace, Join, JoinCondition, JoinKind, JsonTable,
     JsonTableColumn, JsonTableCondition, JsonTableLevel, Limit, LockWait, LockingClause, NamedExpr,
     NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
-    ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource, SetClause, Signal,
-    SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement, Xid,
+    Completion, ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource,
+    SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement,
+    Xid,
 };
 pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
@@ -120,6 +121,12 @@ pub enum Statement {
         kind: ObjectKind,
         names: Vec<ObjectName>,
         if_exists: bool,
+    },
+    /// Of a stored program, other than CREATE and DROP.
+    OfProgram {
+        action: ProgramAction,
+        kind: ObjectKind,
+        name: ObjectName,
     },
     TruncateTable(ObjectName),
     RenameTable(Vec<(ObjectName, ObjectName)>),

@@ -12,6 +12,18 @@ pub struct Query {
     pub limit: Option<Limit>,
     pub locking: Vec<LockingClause>,
     pub into: Option<Box<SelectInto>>,
+    pub into_place: IntoPlace,
+}
+
+/// Where INTO was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IntoPlace {
+    #[default]
+    AtEnd,
+    /// At the end of the last operand of a set operation.
+    EndsOperand,
+    /// Within the last operand of a set operation: before FROM, or in its parentheses.
+    WithinOperand,
 }
 
 /// INTO of a SELECT.

@@ -11,17 +11,20 @@ pub enum TransactionStatement {
         consistent_snapshot: bool,
         optimistic: Option<bool>,
     },
-    Commit {
-        chain: bool,
-        release: bool,
-    },
-    Rollback {
-        chain: bool,
-        release: bool,
-    },
+    Commit(Completion),
+    Rollback(Completion),
     Savepoint(String),
     RollbackTo(String),
     ReleaseSavepoint(String),
+}
+
+/// What follows COMMIT and ROLLBACK. `None`: what `completion_type` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Completion {
+    /// The next transaction begins at once.
+    pub chain: Option<bool>,
+    /// The connection ends.
+    pub release: Option<bool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -84,6 +84,8 @@ pub enum ServerShow {
     },
     CreateUser(AccountName),
     Privileges,
+    /// HELP. The tables of its texts are empty, so no topic is found.
+    Help,
     /// Lists of objects and logs, by their keywords: PROCEDURE STATUS, BINARY LOGS ...
     List {
         words: String,

@@ -1,6 +1,6 @@
 //! CREATE VIEW and ALTER VIEW as written.
 
-use super::{AccountName, ObjectName, Query, QueryBody};
+use super::{AccountName, IntoPlace, ObjectName, Query, QueryBody};
 
 #[derive(Debug, Clone)]
 pub struct CreateView {
@@ -56,6 +56,7 @@ impl CreateView {
                 limit: None,
                 locking: Vec::new(),
                 into: None,
+                into_place: IntoPlace::AtEnd,
             }),
             algorithm: None,
             definer: None,

@@ -7,6 +7,8 @@ use super::{ColumnName, Expr, Hints, Limit, LiteralRows, ObjectName, OrderItem, 
 #[derive(Debug, Clone)]
 pub struct Insert {
     pub replace: bool,
+    /// DELAYED, which only gives a warning.
+    pub delayed: bool,
     pub ignore: bool,
     pub table: ObjectName,
     /// `PARTITION (name, ...)`. Empty: all partitions.

@@ -141,6 +141,11 @@ impl Keyword {
     pub fn is_reserved(self) -> bool {
         (self as usize) < RESERVED
     }
+
+    /// Whether MySQL has it as a keyword, reserved or not.
+    pub fn is_of_mysql(self) -> bool {
+        (self as usize) < MYSQL
+    }
 }
 
 /// MySQL's keywords and whether they are reserved: what `information_schema.keywords` shows, in no order.

@@ -250,7 +250,7 @@ impl<'a> Lexer<'a> {
             b if is_word_byte(b) => (Kind::Word, self.word_end(start)),
             b'@' if next == b'@' => two(Kind::AtAt),
             b'@' => one(Kind::At),
-            b'?' => one(Kind::Parameter),
+            b'?' if !is_word_byte(next) => one(Kind::Parameter),
             b'+' => one(Kind::Plus),
             b'-' if next == b'>' && self.byte(start + 2) == b'>' => (Kind::LongArrow, start + 3),
             b'-' if next == b'>' => two(Kind::Arrow),
@@ -387,7 +387,6 @@ const BEGINNINGS: [Beginning; 256] = {
             b')' => Beginning::Sign(Kind::RightParen),
             b',' => Beginning::Sign(Kind::Comma),
             b'=' => Beginning::Sign(Kind::Equal),
-            b'?' => Beginning::Sign(Kind::Parameter),
             b'+' => Beginning::Sign(Kind::Plus),
             // They may be the start of a literal.
             b'0'..=b'9' | b'b' | b'B' | b'n' | b'N' | b'x' | b'X' => Beginning::Unclear,

@@ -15,7 +15,7 @@ pub(super) const ANY_HOST: &str = "%";
 
 pub fn create_user(parser: &mut Parser<'_>) -> Result<Statement> {
     let if_not_exists = parser.if_not_exists()?;
-    let mut users = parser.comma_separated(user_spec)?;
+    let mut users = parser.comma_separated(new_user_spec)?;
     user_options(parser, &mut users)?;
     Ok(Statement::User(UserStatement::Create { users, if_not_exists }))
 }
@@ -59,6 +59,10 @@ pub fn drop_role(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(Statement::User(UserStatement::DropRole { roles, if_exists }))
 }
 
+const USER_CHARS_MAX: usize = 32;
+const HOST_CHARS_MAX: usize = 255;
+const ER_WRONG_STRING_LENGTH: u16 = 1470;
+
 /// `user[@host]` or `CURRENT_USER()`.
 pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
     if parser.eat(Kw::CURRENT_USER)
@@ -69,19 +73,44 @@ pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
         }
         return Ok(current_user());
     }
-    let user = parser.name_or_text()?;
+    let user = user_name(parser)?;
+    check_length(&user, USER_CHARS_MAX, "user name")?;
     if !parser.eat_kind(Kind::At) {
         return Ok((user, ANY_HOST.into()));
     }
-    let host = match parser.kind() {
-        Kind::Text => parser.text_literal()?,
+    let host = host_name(parser)?;
+    check_length(&host, HOST_CHARS_MAX, "host name")?;
+    match host.chars().find(|c| matches!(c, '@' | '\0')) {
+        Some(symbol) => Err(Error::new(
+            errno::ER_UNKNOWN_ERROR,
+            format!("Malformed hostname (illegal symbol: '{symbol}')"),
+        )),
+        None => Ok((user, host.to_lowercase())),
+    }
+}
+
+/// A user's name may be longer than other names in the grammar, and has a limit and an error of its own.
+fn user_name(parser: &mut Parser<'_>) -> Result<String> {
+    match parser.kind() {
+        Kind::Text => parser.text_literal(),
+        _ => parser.alias_name(),
+    }
+}
+
+/// The host, after the @. It is empty unless it begins at once.
+fn host_name(parser: &mut Parser<'_>) -> Result<String> {
+    if parser.start() != parser.previous_end() {
+        return Ok(String::new());
+    }
+    match parser.kind() {
+        Kind::Text => parser.text_literal(),
         Kind::QuotedWord => {
             let host = unquote_name(parser.word());
             parser.advance();
-            host
+            Ok(host)
         }
         // An unquoted host may contain points and digits: `a@127.0.0.1`.
-        Kind::Word | Kind::Integer | Kind::Decimal | Kind::Percent => {
+        Kind::Word | Kind::Integer | Kind::Decimal => {
             let start = parser.start();
             parser.advance();
             while parser.start() == parser.previous_end()
@@ -92,16 +121,30 @@ pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
             {
                 parser.advance();
             }
-            parser.source(start, parser.previous_end()).to_string()
+            Ok(parser.source(start, parser.previous_end()).to_string())
         }
-        _ => return parser.fail(),
-    };
-    match host.chars().find(|c| matches!(c, '@' | '\0')) {
-        Some(symbol) => Err(Error::new(
-            errno::ER_UNKNOWN_ERROR,
-            format!("Malformed hostname (illegal symbol: '{symbol}')"),
-        )),
-        None => Ok((user, host.to_lowercase())),
+        _ if parser.at_statement_end() => Ok(String::new()),
+        _ => parser.fail(),
+    }
+}
+
+fn check_length(text: &str, longest: usize, what: &str) -> Result<()> {
+    if text.chars().count() <= longest {
+        return Ok(());
+    }
+    let shown: String = text.chars().take(70).collect();
+    Err(Error::new(
+        ER_WRONG_STRING_LENGTH,
+        format!("String '{shown}' is too long for {what} (should be no longer than {longest})"),
+    ))
+}
+
+/// A new account has no password to be replaced or retained.
+fn new_user_spec(parser: &mut Parser<'_>) -> Result<UserSpec> {
+    let spec = user_spec(parser)?;
+    match spec.current_password.is_some() || spec.second_password != SecondPassword::Keep {
+        true => parser.fail(),
+        false => Ok(spec),
     }
 }
 

@@ -74,6 +74,10 @@ fn alter_item(parser: &mut Parser<'_>, items: &mut Vec<AlterItem>, options: &mut
     } else if parser.eat(Kw::CONVERT) {
         parser.expect(Kw::TO)?;
         let mut options = DatabaseOptions::default();
+        // That of the database, which is also the one without a name.
+        let _ = parser.eat_all(&[Kw::CHARACTER, Kw::SET, Kw::DEFAULT])
+            || parser.eat_all(&[Kw::CHAR, Kw::SET, Kw::DEFAULT])
+            || parser.eat_all(&[Kw::CHARSET, Kw::DEFAULT]);
         while database::charset_or_collation(parser, &mut options.charset, &mut options.collation)? {}
         items.push(AlterItem::ConvertTo(options));
     } else if parser.eat(Kw::ALGORITHM) {

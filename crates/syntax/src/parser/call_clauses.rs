@@ -3,7 +3,8 @@
 use types::Result;
 
 use super::calls::call;
-use super::{Parser, calls, cast, interval};
+use super::literal::hex_bytes;
+use super::{Parser, calls, cast, interval, names};
 use crate::ast::{CastType, Expr, NumberText};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -57,6 +58,39 @@ pub fn json_value(parser: &mut Parser<'_>) -> Result<Expr> {
     calls::close(parser, call("json_value", args))
 }
 
+/// `MATCH (column, ...) AGAINST (query [mode])`, the parentheses of the columns being optional. The arguments are
+/// the query and the columns; the name says the mode.
+pub fn match_against(parser: &mut Parser<'_>) -> Result<Expr> {
+    parser.expect(Kw::MATCH)?;
+    let in_parentheses = parser.eat_kind(Kind::LeftParen);
+    let columns = parser.comma_separated(names::column)?;
+    if in_parentheses {
+        parser.expect_kind(Kind::RightParen)?;
+    }
+    parser.expect(Kw::AGAINST)?;
+    parser.expect_kind(Kind::LeftParen)?;
+    let query = parser.apart(|parser| parser.arithmetic(0))?;
+    let name = if parser.eat_all(&[Kw::IN, Kw::BOOLEAN, Kw::MODE]) {
+        "match in boolean mode"
+    } else {
+        if parser.eat(Kw::IN) && !parser.eat_all(&[Kw::NATURAL, Kw::LANGUAGE, Kw::MODE]) {
+            return parser.fail();
+        }
+        match parser.eat_all(&[Kw::WITH, Kw::QUERY, Kw::EXPANSION]) {
+            true => "match with query expansion",
+            false => "match against",
+        }
+    };
+    parser.expect_kind(Kind::RightParen)?;
+    parser.grow()?;
+    let mut args = vec![query];
+    args.extend(columns);
+    Ok(Expr::Function {
+        name: name.into(),
+        args,
+    })
+}
+
 /// `NULL ON`, `ERROR ON`, `DEFAULT literal ON`
 fn on_condition(parser: &mut Parser<'_>) -> Result<OnCondition> {
     let condition = match parser.eat_any(&[Kw::NULL, Kw::ERROR]) {
@@ -80,10 +114,13 @@ fn on_condition(parser: &mut Parser<'_>) -> Result<OnCondition> {
     Ok(condition)
 }
 
-/// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n)])`
+/// `WEIGHT_STRING(text [AS CHAR(n) | AS BINARY(n) | , result_length, weights, flags])`. The numbers of the
+/// last form, which no manual has, follow each other here in the order weights, length, flags, so that the
+/// third argument is a count of characters in all forms.
 pub fn weight_string(parser: &mut Parser<'_>) -> Result<Expr> {
     calls::open(parser)?;
     let mut args = vec![parser.expression()?];
+    let number = |number: u64| Expr::Number(NumberText::Integer(number.to_string()));
     if parser.eat(Kw::AS) {
         let form = match parser.eat_any(&[Kw::CHAR, Kw::BINARY]) {
             Some(Kw::CHAR) => "char",
@@ -97,10 +134,42 @@ pub fn weight_string(parser: &mut Parser<'_>) -> Result<Expr> {
             return Err(parser.error_at(start));
         }
         parser.expect_kind(Kind::RightParen)?;
-        let length = Expr::Number(NumberText::Integer(length.to_string()));
-        args.extend([Expr::Keyword(form.into()), length]);
+        args.extend([Expr::Keyword(form.into()), number(length.into())]);
+    } else if parser.eat_kind(Kind::Comma) {
+        let length = any_unsigned(parser)?;
+        parser.expect_kind(Kind::Comma)?;
+        let weights = any_unsigned(parser)?;
+        parser.expect_kind(Kind::Comma)?;
+        let flags = any_unsigned(parser)?;
+        args.push(Expr::Keyword("weights".into()));
+        args.extend([weights, length, flags].map(number));
     }
     calls::close(parser, call("weight_string", args))
+}
+
+/// What MySQL reads as an integer where its grammar has any number: digits up to the first character that is
+/// none, or a hexadecimal literal of up to eight bytes.
+fn any_unsigned(parser: &mut Parser<'_>) -> Result<u64> {
+    let start = parser.start();
+    let number = match parser.kind() {
+        Kind::Integer | Kind::Decimal | Kind::Float => {
+            let word = parser.word();
+            let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+            match &word[..end] {
+                "" => Some(0),
+                digits => digits.parse().ok(),
+            }
+        }
+        Kind::Hex => {
+            let bytes = hex_bytes(parser.word());
+            let digit = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+            (bytes.len() <= 8).then(|| bytes.iter().fold(0, digit))
+        }
+        _ => return parser.fail(),
+    };
+    let number = number.ok_or_else(|| parser.error_at(start))?;
+    parser.advance();
+    Ok(number)
 }
 
 /// `EXTRACT(unit FROM date)`

@@ -22,6 +22,8 @@ const GLUED: &[Kw] = &[
     Kw::DATE_SUB,
     Kw::EXTRACT,
     Kw::GROUP_CONCAT,
+    Kw::JSON_ARRAYAGG,
+    Kw::JSON_OBJECTAGG,
     Kw::MAX,
     Kw::MID,
     Kw::MIN,
@@ -57,6 +59,14 @@ pub fn is_glued(parser: &Parser<'_>) -> bool {
     parser.mode.ignore_space
         || !parser.is_any(GLUED)
         || parser.peek().start == parser.start() + parser.word().len()
+}
+
+/// Those of them that MySQL takes for names all the same.
+const NAMES: &[Kw] = &[Kw::ADDDATE, Kw::SESSION_USER, Kw::SUBDATE, Kw::SYSTEM_USER];
+
+/// Whether the word is one of these functions with its parenthesis: then it is a keyword, and no name.
+pub fn is_called(parser: &Parser<'_>) -> bool {
+    parser.is_any(GLUED) && !parser.is_any(NAMES) && parser.peek().kind == Kind::LeftParen && is_glued(parser)
 }
 
 /// Takes the name and the parenthesis, which must follow directly where that is required.

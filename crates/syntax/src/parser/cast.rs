@@ -2,6 +2,7 @@
 
 use types::{Error, Result, errno};
 
+use super::data_type::field_length;
 use super::{Parser, calls};
 use crate::ast::{CastType, Expr};
 use crate::lexer::keywords::Keyword as Kw;
@@ -66,9 +67,9 @@ pub fn cast_type(parser: &mut Parser<'_>) -> Result<CastType> {
     let (start, keyword) = (parser.start(), parser.keyword());
     parser.advance();
     let ty = match keyword {
-        Some(Kw::BINARY) => CastType::Binary(optional_length(parser)?),
+        Some(Kw::BINARY) => CastType::Binary(text_length(parser)?),
         Some(Kw::CHAR | Kw::CHARACTER) => {
-            let length = optional_length(parser)?;
+            let length = text_length(parser)?;
             let (charset, binary) = cast_charset(parser)?;
             CastType::Char {
                 length,
@@ -76,12 +77,12 @@ pub fn cast_type(parser: &mut Parser<'_>) -> Result<CastType> {
                 binary,
             }
         }
-        Some(Kw::NCHAR) => CastType::NChar(optional_length(parser)?),
+        Some(Kw::NCHAR) => CastType::NChar(text_length(parser)?),
         Some(Kw::NATIONAL) => {
             if parser.eat_any(&[Kw::CHAR, Kw::CHARACTER]).is_none() {
                 return parser.fail();
             }
-            CastType::NChar(optional_length(parser)?)
+            CastType::NChar(text_length(parser)?)
         }
         Some(Kw::SIGNED | Kw::UNSIGNED) => {
             parser.eat_any(&[Kw::INTEGER, Kw::INT]);
@@ -102,10 +103,10 @@ pub fn cast_type(parser: &mut Parser<'_>) -> Result<CastType> {
         Some(Kw::FLOAT) => match optional_length(parser)? {
             None | Some(0..=24) => CastType::Float,
             Some(25..=53) => CastType::Double,
-            Some(_) => {
+            Some(digits) => {
                 return Err(Error::new(
                     errno::ER_TOO_BIG_PRECISION,
-                    "Too-big precision specified for 'CAST'. Maximum is 53.",
+                    format!("Too-big precision {digits} specified for 'CAST'. Maximum is 53."),
                 ));
             }
         },
@@ -135,6 +136,24 @@ pub fn cast_type(parser: &mut Parser<'_>) -> Result<CastType> {
     Ok(match parser.eat(Kw::ARRAY) {
         true => CastType::Array(Box::new(ty)),
         false => ty,
+    })
+}
+
+/// The length of CHAR and BINARY.
+fn text_length(parser: &mut Parser<'_>) -> Result<Option<u32>> {
+    if !parser.eat_kind(Kind::LeftParen) {
+        return Ok(None);
+    }
+    let length = field_length(parser)?;
+    parser.expect_kind(Kind::RightParen)?;
+    u32::try_from(length).map(Some).map_err(|_| {
+        Error::new(
+            errno::ER_TOO_BIG_DISPLAYWIDTH,
+            format!(
+                "Display width out of range for column 'cast as char' (max = {})",
+                u32::MAX
+            ),
+        )
     })
 }
 
@@ -191,6 +210,8 @@ fn cast_charset(parser: &mut Parser<'_>) -> Result<(Option<String>, bool)> {
         } else if parser.eat(Kw::ASCII) {
             // MySQL means latin1 (manual 10.3.5).
             charset = Some("latin1".into());
+        } else if parser.eat(Kw::UNICODE) {
+            charset = Some("ucs2".into());
         } else {
             return Ok((charset, binary));
         }

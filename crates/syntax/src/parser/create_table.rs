@@ -114,6 +114,9 @@ pub fn index_or_constraint(parser: &mut Parser<'_>) -> Result<Option<TableElemen
         IndexKind::Unique
     } else if parser.eat_any(&[Kw::INDEX, Kw::KEY]).is_some() {
         IndexKind::Plain
+    } else if parser.eat(Kw::FULLTEXT) {
+        parser.eat_any(&[Kw::INDEX, Kw::KEY]);
+        IndexKind::FullText
     } else {
         return Ok(None);
     };
@@ -132,8 +135,10 @@ pub fn index_or_constraint(parser: &mut Parser<'_>) -> Result<Option<TableElemen
         name,
         parts: Vec::new(),
         comment: String::new(),
-        using: index_type(parser)?,
+        using: written_type(parser, kind)?,
         invisible: false,
+        parser: None,
+        words_of: Vec::new(),
     };
     index_parts(parser, &mut index)?;
     if kind == IndexKind::Primary {
@@ -170,9 +175,6 @@ fn parenthesized(parser: &mut Parser<'_>) -> Result<Expr> {
 }
 
 fn refuse_constraint(parser: &Parser<'_>) -> Result<()> {
-    if parser.is(Kw::FULLTEXT) {
-        return Err(Error::not_supported("full-text indexes", "use LIKE"));
-    }
     if parser.is(Kw::SPATIAL) {
         return Err(Error::not_supported(
             "spatial indexes",
@@ -180,6 +182,14 @@ fn refuse_constraint(parser: &Parser<'_>) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The same for an index of any kind: a FULLTEXT index has none.
+fn written_type(parser: &mut Parser<'_>, kind: IndexKind) -> Result<Option<IndexType>> {
+    match kind {
+        IndexKind::FullText => Ok(None),
+        _ => index_type(parser),
+    }
 }
 
 /// An optional `USING BTREE | HASH`.
@@ -204,7 +214,8 @@ fn index_parts(parser: &mut Parser<'_>, index: &mut IndexDefinition) -> Result<(
     index.parts = parser.comma_separated(index_part)?;
     parser.expect_kind(Kind::RightParen)?;
     index_options(parser, index)?;
-    if index.using == Some(IndexType::Hash) && index.parts.iter().any(|part| part.ordered) {
+    let has_no_order = index.using == Some(IndexType::Hash) || index.kind == IndexKind::FullText;
+    if has_no_order && index.parts.iter().any(|part| part.ordered) {
         return Err(Error::new(
             errno::ER_WRONG_USAGE,
             "Incorrect usage of spatial/fulltext/hash index and explicit index order",
@@ -220,14 +231,14 @@ fn index_options(parser: &mut Parser<'_>, index: &mut IndexDefinition) -> Result
         } else if parser.eat(Kw::KEY_BLOCK_SIZE) {
             parser.eat_kind(Kind::Equal);
             parser.unsigned()?;
-        } else if parser.is_any(&[Kw::USING, Kw::TYPE]) {
+        } else if parser.is_any(&[Kw::USING, Kw::TYPE]) && index.kind != IndexKind::FullText {
             index.using = index_type(parser)?;
         } else if parser.eat(Kw::INVISIBLE) {
             index.invisible = true;
         } else if parser.is_any(&[Kw::ENGINE_ATTRIBUTE, Kw::SECONDARY_ENGINE_ATTRIBUTE]) {
             return Err(Error::not_supported("engine attributes", "leave them out"));
-        } else if parser.eat_all(&[Kw::WITH, Kw::PARSER]) {
-            return Err(Error::not_supported("full-text indexes", "use LIKE"));
+        } else if index.kind == IndexKind::FullText && parser.eat_all(&[Kw::WITH, Kw::PARSER]) {
+            index.parser = Some(parser.name()?);
         } else if parser.eat(Kw::VISIBLE) {
             index.invisible = false;
         } else {
@@ -309,7 +320,17 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
     } else if parser.eat_all(&[Kw::NOT, Kw::NULL]) {
         column.nullable = Some(false);
     } else if parser.eat(Kw::DEFAULT) {
-        column.default = Some(default_clause(parser)?);
+        let default = default_clause(parser)?;
+        let is_expression = |default: &DefaultClause| matches!(default, DefaultClause::Expression(_));
+        if let Some(before) = &column.default
+            && (is_expression(before) || is_expression(&default))
+        {
+            return Err(Error::new(
+                errno::ER_INVALID_DEFAULT,
+                format!("Invalid default value for '{}'", column.name),
+            ));
+        }
+        column.default = Some(default);
     } else if parser.eat_all(&[Kw::ON, Kw::UPDATE]) {
         column.on_update = match now(parser)? {
             Some(precision) => Some(precision),
@@ -320,6 +341,12 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
     } else if parser.eat(Kw::AUTO_RANDOM) {
         column.auto_random = Some(auto_random_bits(parser)?);
     } else if parser.eat_all(&[Kw::SERIAL, Kw::DEFAULT, Kw::VALUE]) {
+        if column.generated.is_some() {
+            return Err(Error::new(
+                errno::ER_WRONG_USAGE,
+                "Incorrect usage of SERIAL DEFAULT VALUE and generated column",
+            ));
+        }
         column.auto_increment = true;
         column.unique = true;
         column.nullable = Some(false);
@@ -332,6 +359,13 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
     } else if parser.eat(Kw::COMMENT) {
         column.comment = Some(parser.text_literal()?);
     } else if parser.eat(Kw::COLLATE) {
+        if column.ty.collation.is_some() {
+            let near = parser.near(parser.start());
+            return Err(Error::new(
+                errno::ER_PARSE_ERROR,
+                format!("Multiple COLLATE clauses {near}"),
+            ));
+        }
         column.ty.collation = Some(if parser.eat(Kw::BINARY) {
             "binary".into()
         } else {
@@ -464,8 +498,8 @@ pub fn default_clause(parser: &mut Parser<'_>) -> Result<DefaultClause> {
         return parser.fail();
     }
     // A sign is accepted only before a number, which has been checked. Anything else here is one operand
-    // without operators.
-    let literal = primary::simple(parser)?;
+    // without operators: COLLATE after it is an attribute of the column.
+    let literal = primary::primary(parser)?;
     Ok(DefaultClause::Literal(match (sign, literal) {
         (Some(true), literal @ Expr::Number(_)) => Expr::Unary {
             op: UnaryOp::Minus,
@@ -496,14 +530,14 @@ fn now(parser: &mut Parser<'_>) -> Result<Option<u8>> {
 
 /// `CREATE [UNIQUE] INDEX name ON table (...)`
 pub fn create_index(parser: &mut Parser<'_>) -> Result<Statement> {
-    let kind = if parser.eat(Kw::UNIQUE) {
-        IndexKind::Unique
-    } else {
-        IndexKind::Plain
+    let kind = match parser.eat_any(&[Kw::UNIQUE, Kw::FULLTEXT]) {
+        Some(Kw::UNIQUE) => IndexKind::Unique,
+        Some(_) => IndexKind::FullText,
+        None => IndexKind::Plain,
     };
     parser.expect(Kw::INDEX)?;
     let name = parser.index_name()?;
-    let using = index_type(parser)?;
+    let using = written_type(parser, kind)?;
     parser.expect(Kw::ON)?;
     let table = parser.object_name()?;
     let mut index = IndexDefinition {
@@ -513,6 +547,8 @@ pub fn create_index(parser: &mut Parser<'_>) -> Result<Statement> {
         comment: String::new(),
         using,
         invisible: false,
+        parser: None,
+        words_of: Vec::new(),
     };
     index_parts(parser, &mut index)?;
     Ok(Statement::AlterTable {

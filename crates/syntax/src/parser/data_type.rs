@@ -20,6 +20,7 @@ impl DataType {
             national: false,
             collation: None,
             binary: false,
+            deprecated: Vec::new(),
             members: Vec::new(),
         }
     }
@@ -113,8 +114,12 @@ fn type_length(parser: &mut Parser<'_>) -> Result<Option<u64>> {
     Ok(Some(length))
 }
 
-/// A number. Digits after its point are ignored.
-fn field_length(parser: &mut Parser<'_>) -> Result<u64> {
+/// A number. Digits after its point are ignored. One beyond 64 bits is too large for every type.
+pub(super) fn field_length(parser: &mut Parser<'_>) -> Result<u64> {
+    if parser.kind() == Kind::Integer && parser.word().parse::<u64>().is_err() {
+        parser.advance();
+        return Ok(u64::MAX);
+    }
     if parser.kind() != Kind::Decimal {
         return parser.unsigned();
     }
@@ -225,7 +230,10 @@ fn national(parser: &mut Parser<'_>) -> Result<DataType> {
     let mut ty = sized_characters(parser, varying)?;
     ty.charset = Some(types::Charset::Utf8mb3.name().into());
     ty.national = true;
-    ty.binary = parser.eat(Kw::BINARY);
+    if parser.eat(Kw::BINARY) {
+        ty.binary = true;
+        ty.deprecated.push("BINARY");
+    }
     Ok(ty)
 }
 
@@ -310,12 +318,15 @@ fn character_attributes(parser: &mut Parser<'_>, ty: &mut DataType) -> Result<()
         }
         if parser.eat(Kw::BINARY) {
             ty.binary = true;
+            ty.deprecated.push("BINARY");
         } else if parser.eat(Kw::ASCII) {
             ty.charset = Some("latin1".into());
+            ty.deprecated.push("ASCII");
         } else if parser.eat(Kw::BYTE) {
             ty.charset = Some("binary".into());
         } else if parser.eat(Kw::UNICODE) {
             ty.charset = Some("ucs2".into());
+            ty.deprecated.push("UNICODE");
         } else {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! CREATE and ALTER DATABASE.
 
-use types::{Error, Result, errno};
+use types::{Charset, Collation, Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{DatabaseOptions, Statement};
@@ -70,30 +70,63 @@ fn database_options(parser: &mut Parser<'_>) -> Result<DatabaseOptions> {
     Ok(options)
 }
 
-/// An optional `CHARACTER SET [=] x` or `COLLATE [=] x`.
+/// An optional `CHARACTER SET [=] x` or `COLLATE [=] x`. Fails if it contradicts the clauses before it; whether
+/// the last collation fits the character set is left to whoever looks the names up.
 pub fn charset_or_collation(
     parser: &mut Parser<'_>,
     charset: &mut Option<String>,
     collation: &mut Option<String>,
 ) -> Result<bool> {
-    let target = if parser.eat_all(&[Kw::CHARACTER, Kw::SET])
+    let names_charset = parser.eat_all(&[Kw::CHARACTER, Kw::SET])
         || parser.eat_all(&[Kw::CHAR, Kw::SET])
-        || parser.eat(Kw::CHARSET)
-    {
-        charset
-    } else if parser.eat(Kw::COLLATE) {
-        collation
-    } else {
+        || parser.eat(Kw::CHARSET);
+    if !names_charset && !parser.eat(Kw::COLLATE) {
         return Ok(false);
-    };
-    parser.eat_kind(Kind::Equal);
-    if parser.eat(Kw::DEFAULT) {
-        return Ok(true);
     }
-    *target = Some(if parser.eat(Kw::BINARY) {
-        "binary".into()
+    parser.eat_kind(Kind::Equal);
+    let name = match parser.eat(Kw::BINARY) {
+        true => "binary".to_owned(),
+        false => parser.name_or_text()?,
+    };
+    let of_collation = collation.as_deref().and_then(Collation::from_name);
+    if names_charset {
+        let of_charset = charset.as_deref().and_then(Charset::from_name);
+        let old = of_charset.or(of_collation.map(Collation::charset));
+        check_same_charset(old, Charset::from_name(&name))?;
+        *charset = Some(name);
     } else {
-        parser.name_or_text()?
-    });
+        check_collations(of_collation, Collation::from_name(&name))?;
+        *collation = Some(name);
+    }
     Ok(true)
+}
+
+/// Fails with 1302.
+fn check_same_charset(old: Option<Charset>, new: Option<Charset>) -> Result<()> {
+    match (old, new) {
+        (Some(old), Some(new)) if old != new => Err(Error::new(
+            errno::ER_CONFLICTING_DECLARATIONS,
+            format!(
+                "Conflicting declarations: 'CHARACTER SET {}' and 'CHARACTER SET {}'",
+                old.name(),
+                new.name()
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Fails with 1253.
+fn check_collations(old: Option<Collation>, new: Option<Collation>) -> Result<()> {
+    match (old, new) {
+        (Some(old), Some(new)) if old.charset() != new.charset() => Err(Error::new(
+            errno::ER_COLLATION_CHARSET_MISMATCH,
+            format!(
+                "COLLATION '{}' is not valid for CHARACTER SET '{}'",
+                new.name(),
+                old.charset().name()
+            ),
+        )),
+        _ => Ok(()),
+    }
 }

@@ -197,7 +197,7 @@ fn word_form(parser: &mut Parser<'_>, keyword: Kw) -> Result<Option<Expr>> {
         Kw::UTC_TIMESTAMP => clock(parser, "utc_timestamp", true)?,
         Kw::CURRENT_USER => clock(parser, "current_user", false)?,
         Kw::INTERVAL => interval_operand(parser)?,
-        Kw::MATCH => return Err(Error::not_supported("full-text search (MATCH)", "use LIKE")),
+        Kw::MATCH => call_clauses::match_against(parser)?,
         _ => return Ok(None),
     };
     Ok(Some(expr))

@@ -16,7 +16,7 @@ pub fn select_into(parser: &mut Parser<'_>) -> Result<Option<Box<SelectInto>>> {
         return Ok(Some(Box::new(SelectInto::File(file::target_file(parser)?))));
     }
     let variables = parser.comma_separated(|parser| match parser.kind() {
-        Kind::At => names::user_variable_name(parser),
+        Kind::At => names::assigned_variable_name(parser),
         Kind::Word | Kind::QuotedWord => Err(Error::new(
             1327,
             format!("Undeclared variable: {}", parser.name()?),

@@ -64,7 +64,8 @@ fn json_table_column(parser: &mut Parser<'_>) -> Result<JsonTableColumn> {
     let mut on_error = None;
     while let Some(condition) = json_table_condition(parser)? {
         match parser.eat_any(&[Kw::EMPTY, Kw::ERROR]) {
-            Some(Kw::EMPTY) if on_empty.is_none() && on_error.is_none() => on_empty = Some(condition),
+            // MySQL takes them in any order, although the other one is deprecated.
+            Some(Kw::EMPTY) if on_empty.is_none() => on_empty = Some(condition),
             Some(Kw::ERROR) if on_error.is_none() => on_error = Some(condition),
             _ => return parser.fail(),
         }

@@ -37,6 +37,7 @@ mod set;
 mod show;
 mod split_table;
 mod statement;
+mod stored_program;
 mod table_options;
 mod table_ref;
 mod text;
@@ -91,6 +92,8 @@ pub struct Parser<'a> {
     pub assigns: bool,
     /// The variables of SET_VAR hints.
     pub set_vars: Vec<(String, Expr)>,
+    /// The next SELECT is the statement's first one that is no common table expression's.
+    is_first_select: bool,
     /// The first operand of the expression that is read next, and its height: set when parentheses around it
     /// have been read already.
     operand: Option<(Expr, u32)>,
@@ -114,6 +117,7 @@ impl<'a> Parser<'a> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            is_first_select: true,
             operand: None,
             depth: 0,
             height: 0,
@@ -332,7 +336,9 @@ impl<'a> Parser<'a> {
     /// name then fails.
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) && !calls::is_called(self) => {
+                self.word().to_string()
+            }
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
@@ -569,6 +575,6 @@ fn not_empty(name: &str, code: u16, what: &str) -> Result<()> {
 fn too_long(name: &str) -> Error {
     Error::new(
         errno::ER_TOO_LONG_IDENT,
-        format!("Identifier name '{name}' is too long"),
+        format!("Identifier name '{name:.100}' is too long"),
     )
 }

@@ -8,8 +8,35 @@ use crate::ast::{BinaryOp, ColumnName, Expr, VariableScope};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
-/// `@name`: letters, digits, `.`, `_`, `$`, or a quoted name. Lower case, as they are compared.
+/// The longest name of a user variable, in characters.
+const MAX_VARIABLE_CHARS: usize = 64;
+
+/// `@name` in lower case, as they are compared.
 pub fn user_variable_name(parser: &mut Parser<'_>) -> Result<String> {
+    Ok(user_variable_spelling(parser)?.to_lowercase())
+}
+
+/// `@name` of a variable that gets a value.
+pub fn assigned_variable_name(parser: &mut Parser<'_>) -> Result<String> {
+    let spelling = user_variable_spelling(parser)?;
+    check_assigned_variable(&spelling)?;
+    Ok(spelling.to_lowercase())
+}
+
+/// Error 3061 for a name that no value can be assigned to. Reading such a variable gives NULL.
+pub fn check_assigned_variable(spelling: &str) -> Result<()> {
+    let is_too_long = spelling.len() > MAX_VARIABLE_CHARS && spelling.chars().count() > MAX_VARIABLE_CHARS;
+    if spelling.is_empty() || is_too_long || spelling.ends_with(' ') {
+        return Err(Error::new(
+            errno::ER_ILLEGAL_USER_VAR,
+            format!("User variable name '{spelling}' is illegal"),
+        ));
+    }
+    Ok(())
+}
+
+/// `@name`: letters, digits, `.`, `_`, `$`, or a quoted name.
+pub fn user_variable_spelling(parser: &mut Parser<'_>) -> Result<String> {
     parser.expect_kind(Kind::At)?;
     let adjacent = parser.start() == parser.previous_end();
     let name = match parser.kind() {
@@ -26,12 +53,12 @@ pub fn user_variable_name(parser: &mut Parser<'_>) -> Result<String> {
             {
                 parser.advance();
             }
-            return Ok(parser.source(start, parser.previous_end()).to_lowercase());
+            return Ok(parser.source(start, parser.previous_end()).to_owned());
         }
         _ => return parser.fail(),
     };
     parser.advance();
-    Ok(name.to_lowercase())
+    Ok(name)
 }
 
 /// `@@name`, `@@scope.name`.
@@ -39,7 +66,7 @@ pub fn system_variable_name(parser: &mut Parser<'_>) -> Result<(Option<VariableS
     parser.expect_kind(Kind::AtAt)?;
     let first = parser.name_behind_point()?;
     if !parser.eat_kind(Kind::Dot) {
-        return Ok((None, first.to_lowercase()));
+        return Ok((None, first));
     }
     let scope = match first.to_ascii_lowercase().as_str() {
         "global" => Some(VariableScope::Global),
@@ -58,7 +85,7 @@ pub fn system_variable_name(parser: &mut Parser<'_>) -> Result<(Option<VariableS
     } else {
         format!("{first}.{second}")
     };
-    Ok((scope, name.to_lowercase()))
+    Ok((scope, name))
 }
 
 /// `[[database.]table.]column`, `column -> path`.

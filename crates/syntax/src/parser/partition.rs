@@ -1,6 +1,6 @@
 //! PARTITION BY, and the actions of ALTER TABLE on partitions.
 
-use types::{Error, Result};
+use types::{Error, Result, errno};
 
 use super::Parser;
 use crate::ast::{
@@ -19,7 +19,7 @@ pub fn partitioning(parser: &mut Parser<'_>) -> Result<Option<Partitioning>> {
     parser.advance();
     let by = partition_by(parser)?;
     let count = match parser.eat(Kw::PARTITIONS) {
-        true => Some(parser.unsigned()?),
+        true => Some(whole_number(parser)?),
         false => None,
     };
     let subpartitioning = match parser.eat(Kw::SUBPARTITION) {
@@ -89,7 +89,7 @@ fn subpartitioning(parser: &mut Parser<'_>) -> Result<Subpartitioning> {
     parser.expect(Kw::BY)?;
     let by = hash_or_key(parser)?;
     let count = match parser.eat(Kw::SUBPARTITIONS) {
-        true => Some(parser.unsigned()?),
+        true => Some(whole_number(parser)?),
         false => None,
     };
     Ok(Subpartitioning { by, count })
@@ -109,6 +109,19 @@ fn partition_columns(parser: &mut Parser<'_>) -> Result<Vec<String>> {
     Ok(columns)
 }
 
+/// What MySQL's parser compares a list of partitions with.
+#[derive(Default)]
+struct Expected {
+    /// How many columns the values have; one for an expression. `None`: the statement does not name them.
+    width: Option<usize>,
+    /// What each partition needs, if the statement says how the table is partitioned.
+    needs: Option<&'static str>,
+    /// How many subpartitions each partition lists.
+    subpartitions: Option<usize>,
+    /// The number is given, so that they need not be listed.
+    counted: bool,
+}
+
 /// The list of PARTITION BY. MySQL's parser compares how many partitions and subpartitions are listed with
 /// the numbers given.
 fn partition_definitions(
@@ -118,42 +131,71 @@ fn partition_definitions(
     sub: Option<&Subpartitioning>,
 ) -> Result<Vec<PartitionDefinition>> {
     let start = parser.start();
-    let width = by.columns().map(<[String]>::len);
-    let partitions = listed_partitions(parser, width)?;
+    let counted = sub.and_then(|sub| sub.count);
+    let partitions = listed_partitions(
+        parser,
+        Expected {
+            width: by.width(),
+            needs: by.needs(),
+            subpartitions: counted.map(|count| count as usize),
+            counted: counted.is_some(),
+        },
+    )?;
     if count.is_some_and(|count| count != partitions.len() as u64) {
-        return Err(parser.error_at(start));
-    }
-    let subpartitions = |partition: &PartitionDefinition| partition.subpartitions.len();
-    let wanted = match sub.and_then(|sub| sub.count) {
-        Some(count) => count as usize,
-        None => partitions.first().map_or(0, subpartitions),
-    };
-    let is_other = |p: &PartitionDefinition| match sub.and_then(|sub| sub.count) {
-        // If their number is given, they need not be listed.
-        Some(_) => !p.subpartitions.is_empty() && subpartitions(p) != wanted,
-        None => subpartitions(p) != wanted,
-    };
-    if sub.is_some() && partitions.iter().any(is_other) {
-        return Err(parser.error_at(start));
+        let message = "Wrong number of partitions defined, mismatch with previous setting";
+        return Err(wrong(parser, message, start));
     }
     Ok(partitions)
 }
 
-/// `(PARTITION ..., ...)`. `width`: how many columns the values have, if the partitioning is by columns.
-fn listed_partitions(parser: &mut Parser<'_>, width: Option<usize>) -> Result<Vec<PartitionDefinition>> {
+/// `(PARTITION ..., ...)`
+fn listed_partitions(parser: &mut Parser<'_>, mut expected: Expected) -> Result<Vec<PartitionDefinition>> {
+    let mut before = parser.start();
     parser.expect_kind(Kind::LeftParen)?;
-    let partitions = parser.comma_separated(|parser| partition_definition(parser, width))?;
+    let mut partitions = Vec::new();
+    loop {
+        let partition = partition_definition(parser, &expected, before)?;
+        expected
+            .subpartitions
+            .get_or_insert(partition.subpartitions.len());
+        partitions.push(partition);
+        before = parser.start();
+        if !parser.eat_kind(Kind::Comma) {
+            break;
+        }
+    }
     parser.expect_kind(Kind::RightParen)?;
     Ok(partitions)
 }
 
-fn partition_definition(parser: &mut Parser<'_>, width: Option<usize>) -> Result<PartitionDefinition> {
+/// `before`: where the token before the definition is.
+fn partition_definition(
+    parser: &mut Parser<'_>,
+    expected: &Expected,
+    before: usize,
+) -> Result<PartitionDefinition> {
     parser.expect(Kw::PARTITION)?;
     let name = parser.name()?;
-    let values = partition_values(parser, width)?;
+    let values = partition_values(parser, expected.width)?;
+    if let (PartitionValues::None, Some(message)) = (&values, expected.needs) {
+        return Err(wrong(parser, message, before));
+    }
     let options = partition_options(parser)?;
+    let subpartitions = listed_subpartitions(parser, expected)?;
+    Ok(PartitionDefinition {
+        name,
+        values,
+        options,
+        subpartitions,
+    })
+}
+
+fn listed_subpartitions(parser: &mut Parser<'_>, expected: &Expected) -> Result<Vec<SubpartitionDefinition>> {
+    let start = parser.start();
     let mut subpartitions = Vec::new();
+    let mut first = start;
     if parser.eat_kind(Kind::LeftParen) {
+        first = parser.start();
         subpartitions = parser.comma_separated(|parser| {
             parser.expect(Kw::SUBPARTITION)?;
             Ok(SubpartitionDefinition {
@@ -163,64 +205,106 @@ fn partition_definition(parser: &mut Parser<'_>, width: Option<usize>) -> Result
         })?;
         parser.expect_kind(Kind::RightParen)?;
     }
-    Ok(PartitionDefinition {
-        name,
-        values,
-        options,
-        subpartitions,
-    })
+    let is_wrong = match expected.subpartitions {
+        Some(wanted) => subpartitions.len() != wanted && !(expected.counted && subpartitions.is_empty()),
+        None => false,
+    };
+    if is_wrong {
+        let at = if expected.subpartitions == Some(0) {
+            first
+        } else {
+            start
+        };
+        let message = "Wrong number of subpartitions defined, mismatch with previous setting";
+        return Err(wrong(parser, message, at));
+    }
+    Ok(subpartitions)
 }
 
+/// Error 1064 with a message of its own.
+fn wrong(parser: &Parser<'_>, message: &str, start: usize) -> Error {
+    Error::new(errno::ER_PARSE_ERROR, format!("{message} {}", parser.near(start)))
+}
+
+fn whole_number(parser: &mut Parser<'_>) -> Result<u64> {
+    match parser.kind() {
+        Kind::Decimal | Kind::Float => Err(wrong(
+            parser,
+            "Only integers allowed as number here",
+            parser.start(),
+        )),
+        _ => parser.unsigned(),
+    }
+}
+
+const INCONSISTENT: &str = "Inconsistency in usage of column lists for partitioning";
+
 fn partition_values(parser: &mut Parser<'_>, width: Option<usize>) -> Result<PartitionValues> {
+    let start = parser.start();
     if !parser.eat(Kw::VALUES) {
         return Ok(PartitionValues::None);
     }
     if parser.eat(Kw::LESS) {
         parser.expect(Kw::THAN)?;
-        let start = parser.start();
         if parser.eat(Kw::MAXVALUE) {
             return match width {
-                Some(2..) => Err(parser.error_at(start)),
+                Some(2..) => Err(wrong(parser, INCONSISTENT, start)),
                 _ => Ok(PartitionValues::LessThanMaxvalue),
             };
         }
-        let bounds = partition_bounds(parser)?;
-        if width.is_some_and(|width| width != bounds.len()) {
-            return Err(parser.error_at(start));
-        }
+        let bounds = partition_bounds(parser, width.filter(|width| *width > 1), true)?;
         return Ok(PartitionValues::LessThan(bounds));
     }
     parser.expect(Kw::IN)?;
-    parser.expect_kind(Kind::LeftParen)?;
     let start = parser.start();
-    let tuples = parser.kind() == Kind::LeftParen && width.is_none_or(|width| width > 1);
-    let values = parser.comma_separated(|parser| match tuples {
-        true => partition_bounds(parser),
-        false => Ok(vec![partition_bound(parser)?]),
-    })?;
-    parser.expect_kind(Kind::RightParen)?;
-    let is_wrong = |value: &Vec<PartitionBound>| {
-        value
-            .iter()
-            .any(|bound| matches!(bound, PartitionBound::Maxvalue))
-            || width.is_some_and(|width| value.len() != width)
-    };
-    let is_row = width.is_none() && values.iter().any(|value| value.len() > 1);
-    if is_row || values.iter().any(is_wrong) {
-        return Err(parser.error_at(start));
-    }
-    Ok(PartitionValues::In { values, tuples })
-}
-
-fn partition_bounds(parser: &mut Parser<'_>) -> Result<Vec<PartitionBound>> {
     parser.expect_kind(Kind::LeftParen)?;
-    let bounds = parser.comma_separated(partition_bound)?;
+    let tuples = parser.kind() == Kind::LeftParen;
+    let mut wanted = width;
+    let values = parser.comma_separated(|parser| {
+        let value = match tuples {
+            true => partition_bounds(parser, wanted.filter(|width| *width > 1), false)?,
+            false => vec![partition_bound(parser, false)?],
+        };
+        wanted.get_or_insert(value.len());
+        Ok(value)
+    })?;
+    let end = parser.start();
     parser.expect_kind(Kind::RightParen)?;
-    Ok(bounds)
+    match width {
+        _ if tuples && wanted == Some(1) => Err(wrong(
+            parser,
+            "Row expressions in VALUES IN only allowed for multi-field column partitioning",
+            end,
+        )),
+        Some(2..) if !tuples => Err(wrong(parser, INCONSISTENT, start)),
+        _ => Ok(PartitionValues::In { values, tuples }),
+    }
 }
 
-fn partition_bound(parser: &mut Parser<'_>) -> Result<PartitionBound> {
+/// The values of all columns. `width`: how many these are, if that is known.
+///
+/// # Errors
+/// 1653 if there are more of them, 1064 if there are fewer.
+fn partition_bounds(
+    parser: &mut Parser<'_>,
+    width: Option<usize>,
+    maxvalue: bool,
+) -> Result<Vec<PartitionBound>> {
+    parser.expect_kind(Kind::LeftParen)?;
+    let bounds = parser.comma_separated(|parser| partition_bound(parser, maxvalue))?;
+    let end = parser.start();
+    parser.expect_kind(Kind::RightParen)?;
+    match width {
+        Some(width) if bounds.len() > width => Err(Error::new(1653, INCONSISTENT)),
+        Some(width) if bounds.len() < width => Err(wrong(parser, INCONSISTENT, end)),
+        _ => Ok(bounds),
+    }
+}
+
+fn partition_bound(parser: &mut Parser<'_>, maxvalue: bool) -> Result<PartitionBound> {
+    let start = parser.start();
     match parser.eat(Kw::MAXVALUE) {
+        true if !maxvalue => Err(wrong(parser, "Cannot use MAXVALUE as value in VALUES IN", start)),
         true => Ok(PartitionBound::Maxvalue),
         false => parser.expression().map(PartitionBound::Value),
     }
@@ -282,8 +366,8 @@ pub fn add_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
     parser.expect(Kw::PARTITION)?;
     no_write_to_binlog(parser);
     let action = match parser.eat(Kw::PARTITIONS) {
-        true => PartitionAction::AddCount(parser.unsigned()?),
-        false => PartitionAction::Add(listed_partitions(parser, None)?),
+        true => PartitionAction::AddCount(whole_number(parser)?),
+        false => PartitionAction::Add(listed_partitions(parser, Expected::default())?),
     };
     Ok(partition(action))
 }
@@ -333,7 +417,7 @@ pub fn partition_action(parser: &mut Parser<'_>) -> Result<Option<AlterItem>> {
     let maintain = |action, names| AlterItem::MaintainPartitions(action, names);
     Ok(Some(match verb {
         Kw::TRUNCATE => partition(PartitionAction::Truncate(partition_names(parser)?)),
-        Kw::COALESCE => partition(PartitionAction::Coalesce(parser.unsigned()?)),
+        Kw::COALESCE => partition(PartitionAction::Coalesce(whole_number(parser)?)),
         Kw::REBUILD => partition(PartitionAction::Rebuild(partition_names(parser)?)),
         Kw::REORGANIZE => partition(reorganize(parser)?),
         Kw::EXCHANGE => partition(exchange(parser)?),
@@ -362,7 +446,7 @@ fn reorganize(parser: &mut Parser<'_>) -> Result<PartitionAction> {
     }
     let names = parser.comma_separated(Parser::name)?;
     parser.expect(Kw::INTO)?;
-    let into = listed_partitions(parser, None)?;
+    let into = listed_partitions(parser, Expected::default())?;
     Ok(PartitionAction::Reorganize { names, into })
 }
 
@@ -383,11 +467,25 @@ fn exchange(parser: &mut Parser<'_>) -> Result<PartitionAction> {
 }
 
 impl PartitionBy {
-    /// The columns of RANGE COLUMNS and LIST COLUMNS.
-    fn columns(&self) -> Option<&[String]> {
+    /// How many columns the values have; one for an expression.
+    fn width(&self) -> Option<usize> {
         match self {
-            Self::RangeColumns(columns) | Self::ListColumns(columns) => Some(columns),
-            _ => None,
+            Self::RangeColumns(columns) | Self::ListColumns(columns) => Some(columns.len()),
+            Self::Range(_) | Self::List(_) => Some(1),
+            Self::Hash { .. } | Self::Key { .. } => None,
+        }
+    }
+
+    /// The error of a partition without values.
+    fn needs(&self) -> Option<&'static str> {
+        match self {
+            Self::Range(_) | Self::RangeColumns(_) => Some(
+                "Syntax error: RANGE PARTITIONING requires definition of VALUES LESS THAN for each partition",
+            ),
+            Self::List(_) | Self::ListColumns(_) => {
+                Some("Syntax error: LIST PARTITIONING requires definition of VALUES IN for each partition")
+            }
+            Self::Hash { .. } | Self::Key { .. } => None,
         }
     }
 }

@@ -106,10 +106,12 @@ fn take_word(parser: &mut Parser<'_>) -> String {
 }
 
 fn user_variable(parser: &mut Parser<'_>) -> Result<Expr> {
-    let name = names::user_variable_name(parser)?;
+    let spelling = names::user_variable_spelling(parser)?;
+    let name = spelling.to_lowercase();
     if parser.kind() != Kind::Assign {
         return Ok(Expr::UserVariable(name));
     }
+    names::check_assigned_variable(&spelling)?;
     parser.advance();
     parser.assigns = true;
     let value = parser.nested(Parser::expression)?;

@@ -4,8 +4,8 @@ use types::Result;
 
 use super::{Parser, clauses, into, select, values};
 use crate::ast::{
-    CommonTable, LockWait, LockingClause, NamedTable, Query, QueryBody, Select, SelectInto, SelectItem,
-    SetOperand, SetOperator, TableRef, With,
+    CommonTable, IntoPlace, LockWait, LockingClause, NamedTable, Query, QueryBody, Select, SelectInto,
+    SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -28,7 +28,12 @@ pub fn query_behind(parser: &mut Parser<'_>, first: QueryBody) -> Result<Query> 
     let mut body = set_operation(parser, first, &[Kw::UNION, Kw::EXCEPT], intersection)?;
     let order_by = clauses::order_by(parser)?;
     let limit = clauses::limit(parser)?;
-    let mut into = into_of_last(&mut body);
+    let into = into_of_last(&mut body);
+    let mut into_place = IntoPlace::AtEnd;
+    let mut into = into.map(|(into, place)| {
+        into_place = place;
+        into
+    });
     if into.is_none() {
         into = into::select_into(parser)?;
     }
@@ -38,6 +43,7 @@ pub fn query_behind(parser: &mut Parser<'_>, first: QueryBody) -> Result<Query> 
     }
     Ok(Query {
         into,
+        into_place,
         with: None,
         body,
         order_by,
@@ -51,6 +57,7 @@ pub fn with_clause(parser: &mut Parser<'_>) -> Result<Option<With>> {
         return Ok(None);
     }
     let recursive = parser.eat(Kw::RECURSIVE);
+    let is_first_select = std::mem::take(&mut parser.is_first_select);
     let tables = parser.comma_separated(|parser| {
         let name = parser.name()?;
         let columns = clauses::column_list(parser)?;
@@ -58,6 +65,7 @@ pub fn with_clause(parser: &mut Parser<'_>) -> Result<Option<With>> {
         let query = parser.query_in_parentheses()?;
         Ok(CommonTable { name, columns, query })
     })?;
+    parser.is_first_select = is_first_select;
     Ok(Some(With { recursive, tables }))
 }
 
@@ -185,13 +193,32 @@ fn locking_clause(parser: &mut Parser<'_>) -> Result<LockingClause> {
     Ok(LockingClause { exclusive, wait, of })
 }
 
-/// The INTO after the last operand of a set operation. It belongs to the whole query.
-fn into_of_last(body: &mut QueryBody) -> Option<Box<SelectInto>> {
+/// The INTO within the last operand of a set operation. It belongs to the whole query.
+fn into_of_last(body: &mut QueryBody) -> Option<(Box<SelectInto>, IntoPlace)> {
     match body {
-        QueryBody::SetOperation { rest, .. } => match rest.last_mut().map(|last| &mut last.operand) {
-            Some(QueryBody::Select(select)) => select.into.take(),
-            _ => None,
-        },
+        QueryBody::SetOperation { rest, .. } => into_of_operand(&mut rest.last_mut()?.operand),
         _ => None,
+    }
+}
+
+fn into_of_operand(operand: &mut QueryBody) -> Option<(Box<SelectInto>, IntoPlace)> {
+    match operand {
+        QueryBody::Select(select) => {
+            let into = select.into.take()?;
+            Some((
+                into,
+                match select.from.is_empty() {
+                    true => IntoPlace::EndsOperand,
+                    false => IntoPlace::WithinOperand,
+                },
+            ))
+        }
+        QueryBody::Nested(query) => {
+            let within = |into| (into, IntoPlace::WithinOperand);
+            let own = query.into.take().map(within);
+            own.or_else(|| into_of_operand(&mut query.body).map(|(into, _)| within(into)))
+        }
+        QueryBody::SetOperation { rest, .. } => into_of_operand(&mut rest.last_mut()?.operand),
+        QueryBody::Values(_) => None,
     }
 }

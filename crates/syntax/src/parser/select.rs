@@ -25,9 +25,12 @@ pub fn select(parser: &mut Parser<'_>) -> Result<Select> {
     Ok(select)
 }
 
-/// The words between SELECT and its list. Those about caches have no effect here.
+/// The words between SELECT and its list. Those about caches have no effect here. Some are for the statement's
+/// first block only: error 1234.
 fn select_options(parser: &mut Parser<'_>) -> Result<Select> {
+    let is_first = std::mem::take(&mut parser.is_first_select);
     let mut distinct = None;
+    let mut misplaced = None;
     let mut select = Select::default();
     loop {
         match parser.eat_any(&[
@@ -43,10 +46,21 @@ fn select_options(parser: &mut Parser<'_>) -> Result<Select> {
             Kw::SQL_CALC_FOUND_ROWS,
         ]) {
             None => {
+                if let Some(word) = misplaced.filter(|_| !is_first) {
+                    return Err(Error::new(
+                        errno::ER_CANT_USE_OPTION_HERE,
+                        format!("Incorrect usage/placement of '{word}'"),
+                    ));
+                }
                 select.distinct = distinct.unwrap_or(false);
                 return Ok(select);
             }
-            Some(Kw::SQL_CALC_FOUND_ROWS) => select.counts_all_rows = true,
+            Some(Kw::SQL_CALC_FOUND_ROWS) => {
+                select.counts_all_rows = true;
+                misplaced = misplaced.or(Some("SQL_CALC_FOUND_ROWS"));
+            }
+            Some(Kw::SQL_BUFFER_RESULT) => misplaced = misplaced.or(Some("SQL_BUFFER_RESULT")),
+            Some(Kw::HIGH_PRIORITY) => misplaced = misplaced.or(Some("HIGH_PRIORITY")),
             Some(Kw::STRAIGHT_JOIN) => select.straight_join = true,
             Some(word @ (Kw::ALL | Kw::DISTINCT | Kw::DISTINCTROW)) => {
                 let wanted = word != Kw::ALL;

@@ -1,6 +1,6 @@
 //! SET.
 
-use types::{Error, Result, errno};
+use types::{Error, Result};
 
 use super::{Parser, account, names};
 use crate::ast::{Expr, SetClause, Statement, UserSpec, UserStatement, VariableScope, current_user};
@@ -110,13 +110,7 @@ fn isolation_level(parser: &mut Parser<'_>) -> Result<&'static str> {
 /// names behind it that have no such word (MySQL manual, "SET Syntax for Variable Assignment").
 fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result<SetClause> {
     if parser.kind() == Kind::At {
-        let name = names::user_variable_name(parser)?;
-        if name.is_empty() {
-            return Err(Error::new(
-                errno::ER_ILLEGAL_USER_VAR,
-                "User variable name '' is illegal",
-            ));
-        }
+        let name = names::assigned_variable_name(parser)?;
         assignment_sign(parser)?;
         let value = parser.expression()?;
         return Ok(SetClause::User { name, value });
@@ -124,7 +118,7 @@ fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result
     if parser.kind() == Kind::AtAt {
         let (scope, name) = names::system_variable_name(parser)?;
         assignment_sign(parser)?;
-        return variable(parser, scope.unwrap_or(VariableScope::Session), name);
+        return variable(parser, scope.unwrap_or(VariableScope::NextTransaction), name);
     }
     if parser.is(Kw::NAMES) && !matches!(parser.peek().kind, Kind::Equal | Kind::Assign) {
         return set_names(parser);
@@ -152,7 +146,7 @@ fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result
         name = format!("{name}.{rest}");
     }
     assignment_sign(parser)?;
-    variable(parser, *word_scope, name.to_lowercase())
+    variable(parser, *word_scope, name)
 }
 
 fn assignment_sign(parser: &mut Parser<'_>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use types::{Error, Result};
 
-use super::{Parser, account, admin, split_table};
+use super::{Parser, account, admin, split_table, stored_program};
 use crate::ast::{EngineShow, ServerShow, ShowFilter, ShowStatement, Statement, Target};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -34,7 +34,21 @@ const ER_FEATURE_DISABLED: u16 = 1289;
 
 pub fn show(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
+    if parser.is(Kw::CREATE) {
+        parser.advance();
+        return match stored_program::show_create(parser)? {
+            Some(of_program) => Ok(of_program),
+            None => Ok(Statement::Show(show_create(parser)?)),
+        };
+    }
     Ok(Statement::Show(show_statement(parser)?))
+}
+
+/// `HELP 'topic'`
+pub fn help(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    parser.name_or_text()?;
+    Ok(Statement::Show(ShowStatement::OfServer(ServerShow::Help)))
 }
 
 /// `DESCRIBE table [column | 'pattern']`
@@ -60,9 +74,6 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     }
     if parser.eat_any(&[Kw::DATABASES, Kw::SCHEMAS]).is_some() {
         return of_server(ServerShow::Databases(show_filter(parser)?));
-    }
-    if parser.eat(Kw::CREATE) {
-        return show_create(parser);
     }
     if parser.eat(Kw::TABLE) {
         return show_regions(parser);
@@ -253,12 +264,6 @@ fn show_create(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     if parser.eat(Kw::USER) {
         let user = account::account_name(parser)?;
         return Ok(ShowStatement::OfServer(ServerShow::CreateUser(user)));
-    }
-    if parser.is_any(&[Kw::TRIGGER, Kw::PROCEDURE, Kw::FUNCTION, Kw::EVENT]) {
-        return Err(Error::not_supported(
-            format!("SHOW CREATE {}", parser.word().to_uppercase()),
-            "there are no stored programs",
-        ));
     }
     parser.fail()
 }

@@ -4,7 +4,7 @@ use types::{Error, Result, errno};
 
 use super::{
     Parser, account, admin, alter_table, create_table, database, diagnostics, file, grant, key_cache, names,
-    query, select, set, show, split_table, transaction, unsupported, view, write, xa,
+    query, select, set, show, split_table, stored_program, transaction, unsupported, view, write, xa,
 };
 use crate::Parsed;
 use crate::ast::{Delete, ExplainFormat, Maintenance, PrepareSource, Query, Statement, Update};
@@ -112,6 +112,8 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         }
         Some(Kw::SET) => set::set(parser),
         Some(Kw::SHOW) => show::show(parser),
+        Some(Kw::CALL) => stored_program::call(parser),
+        Some(Kw::HELP) => show::help(parser),
         Some(Kw::KILL) => admin::kill(parser),
         Some(Kw::ADMIN) => admin::admin(parser),
         Some(Kw::CHECK) => admin::table_maintenance(parser, Maintenance::Check),
@@ -150,7 +152,7 @@ fn create(parser: &mut Parser<'_>) -> Result<Statement> {
     if parser.eat_all(&[Kw::TEMPORARY, Kw::TABLE]) {
         return create_table::create_table(parser, true);
     }
-    if parser.is_any(&[Kw::UNIQUE, Kw::INDEX]) {
+    if parser.is_any(&[Kw::UNIQUE, Kw::FULLTEXT, Kw::INDEX]) {
         return create_table::create_index(parser);
     }
     if parser.eat(Kw::USER) {
@@ -178,6 +180,9 @@ fn alter(parser: &mut Parser<'_>) -> Result<Statement> {
     }
     if let Some(view) = view::view(parser, true)? {
         return Ok(view);
+    }
+    if let Some(program) = stored_program::alter(parser)? {
+        return Ok(program);
     }
     unsupported::refuse_object(parser, "ALTER")
 }

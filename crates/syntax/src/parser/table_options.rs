@@ -67,6 +67,7 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
         let name = parser.word().to_uppercase();
         parser.advance();
         parser.eat_kind(Kind::Equal);
+        let start = parser.start();
         let value = match parser.kind() {
             Kind::Integer => parser.unsigned()?.to_string(),
             Kind::Text => parser.text_literal()?,
@@ -77,6 +78,17 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
             }
             _ => return parser.fail(),
         };
+        if name == "AVG_ROW_LENGTH"
+            && value
+                .parse::<u64>()
+                .is_ok_and(|length| length > u64::from(u32::MAX))
+        {
+            let limits = "The valid range for avg_row_length is [0,4294967295]. Error";
+            return Err(Error::new(
+                errno::ER_PARSE_ERROR,
+                format!("{limits} {}", parser.near(start)),
+            ));
+        }
         options.shown.push((name, value));
     } else if parser.is_any(&[Kw::DATA, Kw::INDEX]) && parser.peek_is(Kw::DIRECTORY) {
         options.directories.push(match parser.is(Kw::DATA) {
@@ -161,24 +173,8 @@ fn size(parser: &mut Parser<'_>) -> Result<u64> {
 }
 
 fn charset_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Result<()> {
-    let mut charset = None;
-    let mut collation = None;
-    if !database::charset_or_collation(parser, &mut charset, &mut collation)? {
-        return parser.fail();
+    match database::charset_or_collation(parser, &mut options.charset, &mut options.collation)? {
+        true => Ok(()),
+        false => parser.fail(),
     }
-    if let Some(new) = charset {
-        if let Some(old) = &options.charset
-            && !old.eq_ignore_ascii_case(&new)
-        {
-            return Err(Error::new(
-                errno::ER_CONFLICTING_DECLARATIONS,
-                format!("Conflicting declarations: 'CHARACTER SET {old}' and 'CHARACTER SET {new}'"),
-            ));
-        }
-        options.charset = Some(new);
-    }
-    if collation.is_some() {
-        options.collation = collation;
-    }
-    Ok(())
 }

@@ -3,20 +3,21 @@
 use types::{Error, Result};
 
 use super::Parser;
-use crate::ast::TransactionStatement;
+use crate::ast::{Completion, TransactionStatement};
 use crate::lexer::keywords::Keyword as Kw;
 
 /// Recognises a text that is just BEGIN, COMMIT or ROLLBACK, as most clients send them, without the parser.
 pub fn parse_transaction_word(text: &str) -> Option<TransactionStatement> {
-    let (chain, release) = (false, false);
     match text {
         _ if text.eq_ignore_ascii_case("begin") => Some(TransactionStatement::Begin {
             read_only: None,
             consistent_snapshot: false,
             optimistic: None,
         }),
-        _ if text.eq_ignore_ascii_case("commit") => Some(TransactionStatement::Commit { chain, release }),
-        _ if text.eq_ignore_ascii_case("rollback") => Some(TransactionStatement::Rollback { chain, release }),
+        _ if text.eq_ignore_ascii_case("commit") => Some(TransactionStatement::Commit(Completion::default())),
+        _ if text.eq_ignore_ascii_case("rollback") => {
+            Some(TransactionStatement::Rollback(Completion::default()))
+        }
         _ => None,
     }
 }
@@ -87,22 +88,22 @@ pub fn end_transaction(parser: &mut Parser<'_>) -> Result<TransactionStatement> 
         let name = parser.name()?;
         return Ok(TransactionStatement::RollbackTo(name));
     }
-    let mut chain = false;
-    let mut release = false;
+    let mut completion = Completion::default();
     if parser.eat(Kw::AND) {
-        chain = !parser.eat(Kw::NO);
+        completion.chain = Some(!parser.eat(Kw::NO));
         parser.expect(Kw::CHAIN)?;
     }
     if parser.are(&[Kw::NO, Kw::RELEASE]) {
         parser.advance();
         parser.advance();
-    } else if !chain && parser.eat(Kw::RELEASE) {
-        release = true;
+        completion.release = Some(false);
+    } else if completion.chain != Some(true) && parser.eat(Kw::RELEASE) {
+        completion.release = Some(true);
     }
     Ok(if is_commit {
-        TransactionStatement::Commit { chain, release }
+        TransactionStatement::Commit(completion)
     } else {
-        TransactionStatement::Rollback { chain, release }
+        TransactionStatement::Rollback(completion)
     })
 }
 

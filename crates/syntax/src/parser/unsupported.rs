@@ -3,13 +3,13 @@
 
 use types::{Error, Result};
 
-use super::Parser;
+use super::{Parser, account};
 use crate::ast::{ObjectKind, Statement};
 use crate::lexer::keywords::Keyword as Kw;
+use crate::lexer::token::Kind;
 
 /// First words of statements, and what to do instead.
 const STATEMENTS: &[(Kw, &str)] = &[
-    (Kw::CALL, "run the statements from the client"),
     (Kw::HANDLER, "use SELECT"),
     (Kw::IMPORT, "copy rows with stemdb export and import"),
     (Kw::INSTALL, "there are no plugins and components"),
@@ -22,7 +22,6 @@ const STATEMENTS: &[(Kw, &str)] = &[
     (Kw::SHUTDOWN, "send SIGTERM to the server"),
     (Kw::RESTART, "send SIGTERM to the server and start it again"),
     (Kw::CLONE, "use stemdb export and import"),
-    (Kw::HELP, "see the manual"),
 ];
 
 /// Objects of CREATE, ALTER and DROP: the keyword, the object's name in the error, and what to do instead.
@@ -36,7 +35,6 @@ const OBJECTS: &[(Kw, &str, &str)] = &[
         "compute it in the application",
     ),
     (Kw::EVENT, "EVENT", "use the operating system's scheduler"),
-    (Kw::FULLTEXT, "FULLTEXT INDEX", "use LIKE"),
     (Kw::SPATIAL, "SPATIAL", "index coordinates as numbers"),
     (Kw::SERVER, "SERVER", "copy the rows: stemdb import"),
     (Kw::TABLESPACE, "TABLESPACE", "storage is managed by the server"),
@@ -103,7 +101,9 @@ pub fn refuse_object(parser: &mut Parser<'_>, verb: &str) -> Result<Statement> {
         }
     }
     // `CREATE DEFINER = ... TRIGGER`
-    if parser.is(Kw::DEFINER) {
+    if parser.eat(Kw::DEFINER) {
+        parser.expect_kind(Kind::Equal)?;
+        account::account_name(parser)?;
         return Err(Error::not_supported(
             format!("{verb} DEFINER ... of a stored program"),
             "run the statements from the client",

@@ -19,7 +19,8 @@ pub fn insert(parser: &mut Parser<'_>) -> Result<Insert> {
     parser.advance();
     let hints = hints::hints(parser);
     // Priorities have no effect here, as with InnoDB.
-    if parser.eat_any(&[Kw::LOW_PRIORITY, Kw::DELAYED]).is_none() && !replace {
+    let delayed = parser.eat(Kw::DELAYED);
+    if !delayed && !parser.eat(Kw::LOW_PRIORITY) && !replace {
         parser.eat(Kw::HIGH_PRIORITY);
     }
     let ignore = !replace && parser.eat(Kw::IGNORE);
@@ -28,6 +29,7 @@ pub fn insert(parser: &mut Parser<'_>) -> Result<Insert> {
     let partitions = partition::partition_selection(parser)?;
     let mut insert = Insert {
         replace,
+        delayed,
         ignore,
         table,
         partitions,

@@ -3,10 +3,11 @@
 
 use super::printer::Printer;
 use super::{cast, operators};
-use crate::ast::{CastType, Expr};
+use crate::ast::{CastType, Expr, NumberText};
 
 /// Functions that MySQL prints under another name. Source: MySQL 8.0.33's answers.
 const SYNONYMS: &[(&str, &str)] = &[
+    ("atan2", "atan"),
     ("ceil", "ceiling"),
     ("character_length", "char_length"),
     ("day", "dayofmonth"),
@@ -67,6 +68,34 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             printer.expr(document);
             printer.put(")");
         }
+        ("bin", [number]) => conv(printer, number, 2),
+        ("oct", [number]) => conv(printer, number, 8),
+        ("from_unixtime", [seconds, format]) => {
+            printer.put("date_format(from_unixtime(");
+            printer.expr(seconds);
+            printer.put("),");
+            printer.expr(format);
+            printer.put(")");
+        }
+        ("datediff", [to, from]) => {
+            printer.put("(to_days(");
+            printer.expr(to);
+            printer.put(") - to_days(");
+            printer.expr(from);
+            printer.put("))");
+        }
+        ("match against" | "match in boolean mode" | "match with query expansion", [query, columns @ ..]) => {
+            printer.put("(match ");
+            printer.separated(columns, ",", |printer, column| printer.expr(column));
+            printer.put(" against (");
+            printer.expr(query);
+            match name.as_str() {
+                "match in boolean mode" => printer.put(" in boolean mode"),
+                "match with query expansion" => printer.put(" with query expansion"),
+                _ => {}
+            }
+            printer.put("))");
+        }
         ("week", [date]) => week(printer, "week", date, printer.style.week_format),
         ("yearweek", [date]) => week(printer, "yearweek", date, 0),
         ("weekofyear", [date]) => week(printer, "week", date, 3),
@@ -82,14 +111,8 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             }
             printer.put(")");
         }
-        ("weight_string", [text, Expr::Keyword(form), length]) => {
-            printer.put("weight_string(");
-            printer.expr(text);
-            printer.put(" as ");
-            printer.put(form);
-            printer.put("(");
-            printer.expr(length);
-            printer.put("))");
+        ("weight_string", [text, Expr::Keyword(form), length, ..]) => {
+            weight_string(printer, text, form, length);
         }
         ("json_value", [document, path, clauses @ ..]) => json_value(printer, document, path, clauses),
         _ => {
@@ -102,12 +125,42 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
     }
 }
 
+/// `AS BINARY(n)` is printed as a cast; of the form with three numbers MySQL prints the weights alone.
+fn weight_string(printer: &mut Printer<'_>, text: &Expr, form: &str, length: &Expr) {
+    printer.put("weight_string(");
+    let is_zero = matches!(length, Expr::Number(NumberText::Integer(digits)) if digits == "0");
+    match form {
+        "binary" => {
+            printer.put("cast(");
+            printer.expr(text);
+            printer.put(" as char(");
+            printer.expr(length);
+            printer.put(") charset binary)");
+        }
+        _ if is_zero => printer.expr(text),
+        _ => {
+            printer.expr(text);
+            printer.put(" as char(");
+            printer.expr(length);
+            printer.put(")");
+        }
+    }
+    printer.put(")");
+}
+
 /// What numbers weeks, with its mode.
 fn week(printer: &mut Printer<'_>, name: &str, date: &Expr, mode: u8) {
     printer.put(name);
     printer.put("(");
     printer.expr(date);
     printer.put(&format!(",{mode})"));
+}
+
+/// A number in another base: `conv(n,10,base)`.
+fn conv(printer: &mut Printer<'_>, number: &Expr, base: u8) {
+    printer.put("conv(");
+    printer.expr(number);
+    printer.put(&format!(",10,{base})"));
 }
 
 fn cast_of(printer: &mut Printer<'_>, operand: &Expr, ty: &str) {

@@ -73,7 +73,10 @@ fn query_body(printer: &mut Printer<'_>, body: &QueryBody) {
                 printer.put(")");
             });
         }
-        QueryBody::Nested(query) => printer.parenthesised(query),
+        QueryBody::Nested(query) => match lone_block(query) {
+            Some(block) => query_body(printer, block),
+            None => printer.parenthesised(query),
+        },
         QueryBody::SetOperation { first, rest } => {
             query_body(printer, first);
             for operand in rest {
@@ -88,6 +91,20 @@ fn query_body(printer: &mut Printer<'_>, body: &QueryBody) {
                 query_body(printer, &operand.operand);
             }
         }
+    }
+}
+
+/// The block that is all of a query in parentheses, which need not be printed then.
+fn lone_block(query: &Query) -> Option<&QueryBody> {
+    let is_bare = query.with.is_none()
+        && query.order_by.is_empty()
+        && query.limit.is_none()
+        && query.locking.is_empty()
+        && query.into.is_none();
+    match &query.body {
+        QueryBody::Nested(query) if is_bare => lone_block(query),
+        QueryBody::Select(_) | QueryBody::Values(_) if is_bare => Some(&query.body),
+        _ => None,
     }
 }
 
@@ -107,7 +124,12 @@ fn put_select(printer: &mut Printer<'_>, select: &Select) {
         put_tables(printer, &select.from);
     }
     if let Some(filter) = &select.filter {
-        printer.put(" where ");
+        // MySQL's own text has the second space.
+        printer.put(if select.from.is_empty() {
+            " from DUAL  where "
+        } else {
+            " where "
+        });
         printer.condition(filter);
     }
     if !select.group_by.is_empty() {
@@ -185,17 +207,27 @@ fn named_table(printer: &mut Printer<'_>, table: &NamedTable) {
         printer.name(alias);
     }
     for hint in &table.hints {
-        index_hint(printer, hint);
+        // MySQL keeps one hint for each index.
+        for index in &hint.indexes {
+            index_hint(printer, hint, Some(index));
+        }
+        if hint.indexes.is_empty() {
+            index_hint(printer, hint, None);
+        }
     }
 }
 
-fn index_hint(printer: &mut Printer<'_>, hint: &IndexHint) {
+fn index_hint(printer: &mut Printer<'_>, hint: &IndexHint, index: Option<&str>) {
     printer.put(match hint.kind {
         IndexHintKind::Use => " USE INDEX (",
         IndexHintKind::Ignore => " IGNORE INDEX (",
         IndexHintKind::Force => " FORCE INDEX (",
     });
-    printer.names(&hint.indexes);
+    match index {
+        Some(primary) if primary.eq_ignore_ascii_case("PRIMARY") => printer.put("PRIMARY"),
+        Some(name) => printer.name(name),
+        None => {}
+    }
     printer.put(")");
 }
 

@@ -103,6 +103,14 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("unix_timestamp()", "unix_timestamp()"),
     ("unix_timestamp(d)", "unix_timestamp(`d`)"),
     ("from_unixtime(a)", "from_unixtime(`a`)"),
+    (
+        "from_unixtime(a,'%Y')",
+        "date_format(from_unixtime(`a`),'%Y')",
+    ),
+    ("datediff(d,d)", "(to_days(`d`) - to_days(`d`))"),
+    ("bin(a)", "conv(`a`,10,2)"),
+    ("oct(a)", "conv(`a`,10,8)"),
+    ("atan2(a,b)", "atan(`a`,`b`)"),
     ("makedate(a,1)", "makedate(`a`,1)"),
     ("maketime(1,2,3)", "maketime(1,2,3)"),
     ("period_add(a,1)", "period_add(`a`,1)"),
@@ -221,6 +229,15 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("c like 'a' is true", "((`c` like 'a') is true)"),
     ("1 member of(j)", "1 member of (`j`)"),
     ("not 1 member of(j)", "(not(1 member of (`j`)))"),
+    ("match (a, t.b) against ('x')", "(match `a`,`t`.`b` against ('x'))"),
+    (
+        "match a against ('+x' in boolean mode) > 0",
+        "((match `a` against ('+x' in boolean mode)) > 0)",
+    ),
+    (
+        "match (a) against ('x' in natural language mode with query expansion)",
+        "(match `a` against ('x' with query expansion))",
+    ),
     ("c is null", "(`c` is null)"),
     ("''", "''"),
     ("'é'", "'é'"),
@@ -356,10 +373,15 @@ const QUERIES: &[(&str, &str)] = &[
     ),
     (
         "select a from t use index (i, j), lateral (select t.a+1 as q) l natural join r for update of t nowait",
-        "select `a` AS `a` from (`t` USE INDEX (`i`,`j`) join (lateral (select (`t`.`a` + 1) AS `q`) `l` natural join \
+        "select `a` AS `a` from (`t` USE INDEX (`i`) USE INDEX (`j`) join (lateral (select (`t`.`a` + 1) AS `q`) `l` natural join \
          `r`)) for update of `t` nowait",
     ),
     ("values row(1,2),row(3,4)", "values row(1,2),row(3,4)"),
+    (
+        "(select 1 where a) union ((select 2)) union (select 3 union select 4) union (select a from t force index (primary) limit 1)",
+        "select 1 AS `1` from DUAL  where (0 <> `a`) union select 2 AS `2` union (select 3 AS `3` union select 4 AS `4`) \
+         union (select `a` AS `a` from `t` FORCE INDEX (PRIMARY) limit 1)",
+    ),
     ("select `a``b` from d.t", "select `a``b` AS `a``b` from `d`.`t`"),
 ];
 

@@ -126,7 +126,11 @@ impl<'a> Collector<'a> {
             columns: offsets.iter().map(column).collect(),
             indexes: match only {
                 Some(_) => Vec::new(),
-                None => all_indexes(table).into_iter().filter_map(index).collect(),
+                None => all_indexes(table)
+                    .into_iter()
+                    .filter(|index| index.full_text.is_none())
+                    .filter_map(index)
+                    .collect(),
             },
             table,
         })

@@ -155,6 +155,16 @@ impl Charset {
         (length == bytes.len()).then_some(text)
     }
 
+    /// Binary data that becomes text. Where characters have two or four bytes, zeros are put before bytes that
+    /// are too few.
+    pub fn whole_characters(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        let missing = bytes.len().next_multiple_of(self.min_bytes_per_char()) - bytes.len();
+        match missing {
+            0 => Cow::Borrowed(bytes),
+            _ => Cow::Owned([&[0; 4][..missing], bytes].concat()),
+        }
+    }
+
     /// The length of the longest valid prefix, for a set whose bytes are UTF-8.
     fn utf8_len(self, bytes: &[u8]) -> usize {
         let utf8 = |bytes: &[u8]| std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), str::len);

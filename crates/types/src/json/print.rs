@@ -39,11 +39,9 @@ impl JsonRef<'_> {
                 }
                 out.push(b'}');
             }
-            JsonView::Date(_)
-            | JsonView::DateTime(_)
-            | JsonView::Timestamp(_)
-            | JsonView::Time(_)
-            | JsonView::Opaque(..) => {
+            // Lines of base 64.
+            JsonView::Opaque(..) => write_quoted(&self.to_unquoted(), out),
+            JsonView::Date(_) | JsonView::DateTime(_) | JsonView::Timestamp(_) | JsonView::Time(_) => {
                 out.push(b'"');
                 self.write_unquoted(out);
                 out.push(b'"');
@@ -76,7 +74,7 @@ impl JsonRef<'_> {
                 out.extend_from_slice(b"base64:type");
                 number_text::write_u64(u64::from(ty), out);
                 out.push(b':');
-                out.extend_from_slice(base64::encode(bytes).as_bytes());
+                out.extend_from_slice(base64::encode_lines(bytes).as_bytes());
             }
             JsonView::Array(_) | JsonView::Object(_) => self.write_text(out),
         }

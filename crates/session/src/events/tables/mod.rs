@@ -14,7 +14,7 @@ mod threads;
 mod user_variables;
 mod variables_info;
 
-use types::{Error, Result};
+use types::Result;
 
 use crate::view::SessionView;
 use table::{Emptied, MeasuredTable, Row};
@@ -55,9 +55,8 @@ pub fn rows(view: SessionView<'_>, database: &str, table: &str) -> Vec<Row> {
 /// TRUNCATE TABLE of measurements. `false`: it is a table of another kind.
 ///
 /// # Errors
-/// 1683 for a table of `performance_schema` that cannot be emptied.
+/// 1142 for a table of `performance_schema` that cannot be emptied.
 pub fn truncate(view: SessionView<'_>, database: &str, table: &str) -> Result<bool> {
-    const ER_WRONG_PERFSCHEMA_USAGE: u16 = 1683;
     let emptied = match find(database, table) {
         Some(found) => &found.emptied,
         None if database == "performance_schema" => of_empty_table(table),
@@ -67,10 +66,7 @@ pub fn truncate(view: SessionView<'_>, database: &str, table: &str) -> Result<bo
         Emptied::By(empty) => empty(&view.shared.events),
         Emptied::ByItself => {}
         Emptied::Never => {
-            return Err(Error::new(
-                ER_WRONG_PERFSCHEMA_USAGE,
-                "Invalid performance_schema usage.",
-            ));
+            return Err(view.client.table_denied("DROP", table));
         }
     }
     Ok(true)
@@ -79,7 +75,9 @@ pub fn truncate(view: SessionView<'_>, database: &str, table: &str) -> Result<bo
 /// Whether an empty table could be truncated in MySQL.
 fn of_empty_table(table: &str) -> &'static Emptied {
     // StemDB does not look up host names, so there is nothing to forget.
-    match table.starts_with("events_") || table.contains("summary") || table == "host_cache" {
+    let is_of_sums =
+        table.starts_with("events_") || table.starts_with("status_by_") || table.contains("summary");
+    match is_of_sums || matches!(table, "host_cache" | "prepared_statements_instances") {
         true => &Emptied::ByItself,
         false => &Emptied::Never,
     }

@@ -2,9 +2,10 @@
 
 use types::Value;
 
-use super::table::{Emptied, MeasuredTable, Row, text};
+use super::table::{Emptied, MeasuredTable, Row, moment, text};
 use crate::variables::Definition;
 use crate::variables::definitions::{Effect, Kind, all};
+use crate::variables::values::Change;
 use crate::view::SessionView;
 
 pub const VARIABLES_INFO: MeasuredTable = MeasuredTable {
@@ -17,13 +18,16 @@ fn variables_info(view: SessionView<'_>) -> Vec<Row> {
     let row = |definition: &Definition| {
         let value = view.shared.variables.get(definition);
         let is_default = value.as_deref().is_none_or(|value| value == definition.default);
+        let change = view.shared.variables.last_change(definition);
         let source = match (is_default, definition.effect) {
+            _ if change.is_some() => "DYNAMIC",
             (true, _) => "COMPILED",
             (false, Effect::Fixed) => "COMMAND_LINE",
             (false, _) => "DYNAMIC",
         };
+        let at = |change: &Change| moment(change.at_us, &view.settings.time_zone);
         let (least, most) = match definition.kind {
-            Kind::Int(least, most) => (least, most),
+            Kind::Int(least, most) | Kind::Blocks(least, most, _) => (least, most),
             _ => (0, 0),
         };
         vec![
@@ -32,9 +36,9 @@ fn variables_info(view: SessionView<'_>) -> Vec<Row> {
             text(""),
             text(least.to_string()),
             text(most.to_string()),
-            Value::Null,
-            Value::Null,
-            Value::Null,
+            change.as_ref().map_or(Value::Null, at),
+            change.as_ref().map_or(Value::Null, |change| text(&change.user)),
+            change.as_ref().map_or(Value::Null, |change| text(&change.host)),
         ]
     };
     all().iter().map(row).collect()

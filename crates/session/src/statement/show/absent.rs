@@ -1,5 +1,7 @@
 //! SHOW of objects that StemDB does not have: MySQL's columns, no rows.
 
+use types::Warning;
+
 use crate::listing::Listing;
 
 /// The columns of each, by the words of SHOW.
@@ -177,6 +179,43 @@ const COLUMNS: &[(&str, &[&str])] = &[
 ];
 
 pub fn listing(what: &str) -> Listing {
-    let kind = COLUMNS.iter().find(|(words, _)| words.eq_ignore_ascii_case(what));
-    Listing::texts(kind.map_or(&["Name"], |(_, columns)| *columns))
+    let (words, has_old_names) = match what {
+        "SLAVE STATUS" => ("REPLICA STATUS", true),
+        "SLAVE HOSTS" => return Listing::texts(&["Server_id", "Host", "Port", "Master_id", "Slave_UUID"]),
+        other => (other, false),
+    };
+    let kind = COLUMNS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(words));
+    let columns = kind.map_or(&["Name"][..], |(_, columns)| *columns);
+    match has_old_names {
+        false => Listing::texts(columns),
+        true => {
+            let old: Vec<String> = columns.iter().copied().map(old_name).collect();
+            Listing::texts(&old.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+    }
+}
+
+fn old_name(column: &str) -> String {
+    match column {
+        "Get_Source_public_key" => "Get_master_public_key".to_owned(),
+        other => other
+            .replace("Source_", "Master_")
+            .replace("Replica_", "Slave_")
+            .replace("_Source", "_Master"),
+    }
+}
+
+/// The warning for the words of a SHOW statement that MySQL has deprecated.
+pub fn deprecated(what: &str) -> Option<Warning> {
+    const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
+    let instead = match what {
+        "SLAVE STATUS" => "SHOW REPLICA STATUS",
+        "SLAVE HOSTS" => "SHOW REPLICAS",
+        "PROFILES" => "Performance Schema",
+        _ => return None,
+    };
+    let message = format!(
+        "'SHOW {what}' is deprecated and will be removed in a future release. Please use {instead} instead"
+    );
+    Some(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message))
 }

@@ -10,13 +10,24 @@ use types::{Result, Value};
 use crate::errors;
 use crate::listing::{Listing, text};
 use crate::session::Session;
+use crate::variables::lookup;
 use crate::views;
 
-fn style(session: &Session) -> Style {
-    let ansi = session.settings.sql_mode.ansi_quotes;
+/// Variables that only change the text are read here, not with each statement.
+pub(super) fn style(session: &Session) -> Style {
+    let value = |name: &str| lookup(name).and_then(|d| session.view().variable_text(d));
+    let on = |name: &str| value(name).as_deref() == Some("ON");
+    let modes = value("sql_mode").unwrap_or_default();
     Style {
-        is_reserved: syntax::is_reserved,
-        quote: if ansi { '"' } else { '`' },
+        quote: if session.settings.sql_mode.ansi_quotes {
+            '"'
+        } else {
+            '`'
+        },
+        quotes_all: on("sql_quote_show_create"),
+        ansi: modes.split(',').any(|mode| mode == "ANSI"),
+        row_format: on("show_create_table_verbosity"),
+        is_keyword: syntax::is_keyword,
         time_zone: session.settings.time_zone,
     }
 }

@@ -12,13 +12,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray};
+use arrow::record_batch::RecordBatch;
+use executor::RowSink;
 use functions::EvalContext;
 use planner::command::Show;
 use schema::model::INFORMATION_SCHEMA;
 use schema::privilege::Privilege;
-use syntax::ast::{EngineShow, ServerShow, ShowFilter};
-use types::{Error, Result, Value};
+use syntax::ast::{self, EngineShow, ServerShow, ShowFilter};
+use types::array::ColumnView;
+use types::{Error, Result, SqlType, Value};
 
+use super::inner_plan;
 use super::split_table::show_regions;
 use crate::compile;
 use crate::listing::Listing;
@@ -28,9 +32,15 @@ use crate::virtual_tables::ServerTables;
 
 /// Answers a SHOW statement.
 pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Result<Listing> {
-    let listing = listing(session, show, eval)?;
+    let mut listing = listing(session, show, eval)?;
+    if let Some(condition) = listing.pending_filter.take() {
+        keep_found(session, &mut listing, &condition)?;
+    }
     if let Show::CreateTable { name, .. } = show {
         definitions::warn_of_view(session, name)?;
+    }
+    if let Show::OfServer(ServerShow::List { words, .. }) = show {
+        session.diagnostics.add_all(absent::deprecated(words));
     }
     match reads(show) {
         Reads::Dictionary => transaction_rules::join_transaction(session, true)?,
@@ -104,6 +114,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::Charset(filter) => filtered(server::charsets(), filter),
         ServerShow::Plugins(filter) => filtered(server::plugins(), filter),
         ServerShow::Grants { user, using } => server::grants(session, user.as_ref(), using),
+        ServerShow::Help => Ok(server::help()),
         ServerShow::Privileges => Ok(privileges::all()),
         ServerShow::CreateUser(user) => server::create_user(session, user),
         ServerShow::List { words, filter } => {
@@ -183,8 +194,11 @@ fn filtered(
             listing.rows.iter().map(matches).collect::<Vec<bool>>()
         }
         ShowFilter::Where(condition) => {
-            let condition = compile::bind_show_filter(session, condition, &listing.columns)?;
-            let truth: BooleanArray = functions::eval_predicate(&condition, &listing.batch()?, eval)?;
+            let Some(bound) = compile::bind_show_filter(session, condition, &listing.columns)? else {
+                listing.pending_filter = Some((**condition).clone());
+                return Ok(listing);
+            };
+            let truth: BooleanArray = functions::eval_predicate(&bound, &listing.batch()?, eval)?;
             (0..truth.len())
                 .map(|i| truth.is_valid(i) && truth.value(i))
                 .collect()
@@ -193,6 +207,34 @@ fn filtered(
     let mut keep = keep.into_iter();
     listing.rows.retain(|_| keep.next().unwrap_or(false));
     Ok(listing)
+}
+
+/// Keeps the rows that satisfy a condition with subqueries.
+fn keep_found(session: &mut Session, listing: &mut Listing, condition: &ast::Expr) -> Result<()> {
+    let schema = session.shared.engine.cluster.schema();
+    let bound = compile::bind_list_query(session, &schema, condition, listing)?;
+    let planned = compile::optimized(session, bound, true)?;
+    let plan = inner_plan::lock(session, planned, schema.version)?;
+    let mut found = Positions(Vec::new());
+    inner_plan::query(session, inner_plan::query_of(&plan)?, &mut found)?;
+    found.0.sort_unstable();
+    let mut at = 0..;
+    listing
+        .rows
+        .retain(|_| at.next().is_some_and(|at| found.0.binary_search(&at).is_ok()));
+    Ok(())
+}
+
+/// The rows of one integer each.
+struct Positions(Vec<i64>);
+
+impl RowSink for Positions {
+    fn batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        let column = ColumnView::new(batch.column(0), &SqlType::BIGINT);
+        self.0
+            .extend((0..batch.num_rows()).filter_map(|row| column.value(row).as_i64()));
+        Ok(())
+    }
 }
 
 /// A filter of table names. Those of `information_schema` are in upper case, and MySQL converts the pattern

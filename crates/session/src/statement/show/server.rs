@@ -5,6 +5,7 @@ use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Charset, Collation, Error, Result, SqlType, Value, WarningLevel, errno};
 
+use super::definitions;
 use crate::client::check_roles;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
@@ -24,6 +25,11 @@ pub fn status(session: &Session, global: bool) -> Listing {
         listing.push(vec![text(name), text(value)]);
     }
     listing
+}
+
+/// What MySQL answers where it finds no topic.
+pub fn help() -> Listing {
+    Listing::new(&[("name", text_type(64)), ("is_it_category", text_type(1))])
 }
 
 pub fn process_list(session: &Session, full: bool) -> Listing {
@@ -136,8 +142,13 @@ pub fn grants(
         None => &session.client.roles,
         Some(_) => using,
     };
-    for grant in account.grants(&accounts.privileges_with(account, roles)) {
-        listing.push(vec![text(grant)]);
+    let (privileges, administered) = (
+        accounts.privileges_with(account, roles),
+        accounts.administered_with(account, roles),
+    );
+    let style = definitions::style(session);
+    for grant in account.grants(&privileges, &administered) {
+        listing.push(vec![text(style.requoted(&grant))]);
     }
     Ok(listing)
 }
@@ -157,7 +168,8 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
     let heading = format!("CREATE USER for {}@{}", account.user, account.host);
     let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
     let hex = lookup("print_identified_with_as_hex").and_then(|d| session.view().variable_text(d));
-    listing.push(vec![text(account.create_statement(hex.as_deref() == Some("ON")))]);
+    let statement = account.create_statement(hex.as_deref() == Some("ON"));
+    listing.push(vec![text(definitions::style(session).requoted(&statement))]);
     Ok(listing)
 }
 

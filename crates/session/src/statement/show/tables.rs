@@ -154,9 +154,14 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
     if !is_temporary && schema.database(&name.database).is_some() {
         schema.require_table(&name.database, &name.name)?;
     }
-    let table = session.table(name)?;
+    let mut table = session.table(name)?;
     if table.view.is_some() {
         views::accesses(session, &table)?;
+        let columns = compile::view_columns(session, &table)?;
+        table = Arc::new(Table {
+            columns,
+            ..Table::clone(&table)
+        });
     }
     let mut names = vec!["Field", "Type"];
     if full {
@@ -274,12 +279,12 @@ fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value
             } else {
                 text(&column.name)
             },
-            keys::sort_order(table, part).map_or(Value::Null, text),
+            keys::sort_order(table, index, part).map_or(Value::Null, text),
             cardinality(position + 1),
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
             Value::Null,
             text(if column.nullable { "YES" } else { "" }),
-            text(keys::index_type(table)),
+            text(keys::index_type(table, index)),
             text(""),
             text(&index.comment),
             text(if index.invisible { "NO" } else { "YES" }),

@@ -113,7 +113,7 @@ fn length(ty: &SqlType, value: u64) -> Value {
 fn characters(ty: &SqlType) -> u64 {
     match ty.kind {
         TypeKind::Char | TypeKind::VarChar | TypeKind::Enum(_) | TypeKind::Set(_) => u64::from(ty.length),
-        _ => ty.max_bytes(),
+        _ => ty.max_bytes() / ty.collation.charset().min_bytes_per_char() as u64,
     }
 }
 

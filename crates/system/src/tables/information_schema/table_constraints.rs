@@ -1,5 +1,4 @@
-//! The unique keys and CHECK constraints.
-//! The unique keys and foreign keys.
+//! The unique keys, foreign keys and CHECK constraints.
 
 use types::Result;
 
