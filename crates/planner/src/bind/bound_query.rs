@@ -124,6 +124,7 @@ impl BoundQuery {
                 strength: Some(column.strength().in_table()),
                 origin: origin.map(Box::new),
                 announced: (column.result.ty != column.ty).then_some(column.result.ty),
+                is_merged: self.is_merged,
             };
             if column.result.is_stored {
                 of_relation.set_stored(column.ty);

@@ -365,8 +365,8 @@ impl Binder<'_> {
         negated: bool,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        if let ast::Expr::Row(columns) = operand {
-            return row_compare::row_in_list(self, columns, list, negated, context);
+        if row_compare::is_row(operand) {
+            return row_compare::row_in_list(self, operand, list, negated, context);
         }
         if let Some(ast::Expr::Row(_)) = list.iter().find(|item| matches!(item, ast::Expr::Row(_))) {
             return Err(operand_columns(1));

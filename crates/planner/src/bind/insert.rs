@@ -216,10 +216,11 @@ fn bind_rows(
     };
     let mut bound = Vec::with_capacity(rows.len());
     let mut subqueries = Vec::with_capacity(rows.len());
+    // `VALUES ()` is a row of defaults, whatever the columns, unless some were named. Then all rows are.
+    let are_defaults = insert.columns.is_empty() && rows.first().is_some_and(Vec::is_empty);
+    let width = if are_defaults { 0 } else { columns.len() };
     for (number, row) in rows.iter().enumerate() {
-        // `VALUES ()` is a row of defaults, whatever the columns, unless some were named.
-        let defaults = row.is_empty() && insert.columns.is_empty();
-        if row.len() != columns.len() && !defaults {
+        if row.len() != width {
             return Err(wrong_value_count(number + 1));
         }
         let of_row = Subqueries::default();

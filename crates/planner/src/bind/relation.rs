@@ -49,6 +49,8 @@ pub struct RelationColumn {
     pub origin: Option<Box<ResultColumn>>,
     /// The type that is announced, if expressions take the column for a wider one.
     pub announced: Option<SqlType>,
+    /// Its query is merged into the one around it, as MySQL does it.
+    pub is_merged: bool,
 }
 
 /// The type that MySQL gives an integer of an expression in a temporary table: INT for few digits.
@@ -158,6 +160,15 @@ impl Relation {
         match &self.source {
             RelationSource::Table { table, .. } => Some(table),
             RelationSource::Query(_) => None,
+        }
+    }
+
+    /// Whether a column has its own spelling in results, whatever that of the query is: a column of a query that is
+    /// merged into the one around it, and of the server's views.
+    pub fn keeps_spelling(&self, position: usize) -> bool {
+        match &self.source {
+            RelationSource::Table { table, .. } => table.system.is_view,
+            RelationSource::Query(columns) => columns.get(position).is_some_and(|column| column.is_merged),
         }
     }
 

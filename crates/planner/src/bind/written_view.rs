@@ -133,6 +133,7 @@ fn with_computed(
             strength: Some(bind::strength_of(std::slice::from_ref(&item.expr))),
             origin: None,
             announced: None,
+            is_merged: true,
         });
     }
     if computed.is_empty() {

@@ -444,10 +444,7 @@ fn text_of(definition: &Definition, value: &Value, current: Option<&str>) -> Res
         }
         Kind::TimeZone => match string(name, value)? {
             system if system.eq_ignore_ascii_case("system") => "SYSTEM".to_owned(),
-            text => {
-                parse_time_zone(&shown(value))?;
-                text
-            }
+            text => parse_time_zone(&text)?.name(),
         },
         Kind::Isolation => choice(name, value, &ISOLATION_LEVELS)?.to_owned(),
     }))

@@ -2,7 +2,7 @@
 
 use types::{Error, Result, errno};
 
-use super::{Parser, names};
+use super::{Parser, deprecated, names};
 use crate::ast::{Flush, FlushKind, LockedTable, Maintenance, ObjectName, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -150,8 +150,16 @@ fn flush_kind(parser: &mut Parser<'_>) -> Result<FlushKind> {
     let Some((_, kind)) = FLUSHED.iter().find(|(words, _)| parser.eat_all(words)) else {
         return parser.fail();
     };
-    if *kind == FlushKind::RelayLogs {
-        channel(parser)?;
+    match kind {
+        FlushKind::RelayLogs => channel(parser)?,
+        FlushKind::Hosts => {
+            deprecated::replaced(
+                parser,
+                "FLUSH HOSTS",
+                "TRUNCATE TABLE performance_schema.host_cache",
+            );
+        }
+        _ => {}
     }
     Ok(*kind)
 }

@@ -14,6 +14,7 @@ mod clauses;
 mod create_table;
 mod data_type;
 mod database;
+mod deprecated;
 mod diagnostics;
 mod expr;
 mod file;
@@ -49,7 +50,7 @@ mod window;
 mod write;
 mod xa;
 
-use types::{Error, Result, SqlMode, errno};
+use types::{Error, Result, SqlMode, Warning, errno};
 
 use crate::ast::{BinaryOp, Expr, ObjectName, UnaryOp};
 use crate::lexer::Lexer;
@@ -92,6 +93,8 @@ pub struct Parser<'a> {
     pub assigns: bool,
     /// The variables of SET_VAR hints.
     pub set_vars: Vec<(String, Expr)>,
+    /// What the text so far warns of: [`deprecated`].
+    pub warnings: Vec<Warning>,
     /// The next SELECT is the statement's first one that is no common table expression's.
     is_first_select: bool,
     /// The first operand of the expression that is read next, and its height: set when parentheses around it
@@ -117,6 +120,7 @@ impl<'a> Parser<'a> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            warnings: Vec::new(),
             is_first_select: true,
             operand: None,
             depth: 0,
@@ -165,6 +169,7 @@ impl<'a> Parser<'a> {
         Self {
             row_counts: self.row_counts.clone(),
             set_vars: self.set_vars.clone(),
+            warnings: Vec::new(),
             operand: None,
             ..*self
         }
@@ -337,7 +342,7 @@ impl<'a> Parser<'a> {
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !self.is_reserved() && !has_carried(self.word()) && !calls::is_called(self) => {
-                self.word().to_string()
+                self.unquoted_name()
             }
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
@@ -348,7 +353,7 @@ impl<'a> Parser<'a> {
     /// An alias: a name that may be as long as 256 characters, since columns are named by expressions too.
     pub fn alias_name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.unquoted_name(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
@@ -362,11 +367,19 @@ impl<'a> Parser<'a> {
     /// A name after a point, where reserved words are names too.
     pub fn name_behind_point(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !has_carried(self.word()) => self.unquoted_name(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
         self.finish_name(name)
+    }
+
+    fn unquoted_name(&mut self) -> String {
+        let name = self.word();
+        if name.starts_with('$') {
+            deprecated::removed(self, "$ as the first character of an unquoted identifier");
+        }
+        name.to_owned()
     }
 
     fn finish_name(&mut self, name: String) -> Result<String> {

@@ -22,6 +22,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            warnings: Vec::new(),
         });
     }
     if parser.at_statement_end() && parser.is_nothing() {
@@ -38,6 +39,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
         row_counts: std::mem::take(&mut parser.row_counts),
         assigns: parser.assigns,
         set_vars: std::mem::take(&mut parser.set_vars),
+        warnings: std::mem::take(&mut parser.warnings),
     })
 }
 
