@@ -444,7 +444,11 @@ fn text_of(definition: &Definition, value: &Value, current: Option<&str>) -> Res
         }
         Kind::TimeZone => match string(name, value)? {
             system if system.eq_ignore_ascii_case("system") => "SYSTEM".to_owned(),
-            text => parse_time_zone(&text)?.name(),
+            text => match parse_time_zone(&shown(value))? {
+                zone @ TimeZone::Offset(_) => zone.name(),
+                // As it was written.
+                TimeZone::Named(_) => text,
+            },
         },
         Kind::Isolation => choice(name, value, &ISOLATION_LEVELS)?.to_owned(),
     }))
