@@ -99,6 +99,11 @@ impl Session {
     pub(crate) fn show_client(&mut self) {
         let is_system_user = self.client.privileges.has_dynamic(SYSTEM_USER);
         self.process.set_system_user(is_system_user);
+        self.apply_administrator();
+    }
+
+    /// Whether `read_only` concerns the client.
+    fn apply_administrator(&mut self) {
         self.settings.run.is_admin = self.client.privileges.administers_connections();
     }
 
@@ -225,7 +230,7 @@ impl Session {
 
     pub(crate) fn settings_changed(&mut self) {
         self.settings = Settings::read(&self.variables);
-        self.settings.run.is_admin = self.client.privileges.administers_connections();
+        self.apply_administrator();
         if let Some(private) = self.transaction.private() {
             private.set_limit(self.settings.run.memory_limit_bytes);
         }

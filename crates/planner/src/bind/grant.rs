@@ -8,7 +8,6 @@ use super::Binder;
 use crate::command::Command;
 
 const ER_SYNTAX_ERROR: u16 = 1149;
-const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
 const ER_NONEXISTING_PROC_GRANT: u16 = 1403;
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
 const ER_UNSUPPORTED_USE_OF_GRANT_AS: u16 = 3835;
@@ -91,7 +90,7 @@ fn privilege_grant(
         list.iter().try_for_each(|one| add(&mut bound, one))?;
         if list.iter().any(|one| one.name == "SUPER") {
             let message = "The SUPER privilege identifier is deprecated";
-            binder.warn(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message));
+            binder.warn(Warning::warning(errno::ER_WARN_DEPRECATED_SYNTAX, message));
         }
     }
     check_level(&bound)?;

@@ -75,6 +75,7 @@ pub fn begin_text(session: &mut Session, text: &str, command: Option<SqlCommand>
     session.process.counters.begin(command);
     session.event = StatementEvent {
         digest: digest_of(session, text),
+        command,
         ..StatementEvent::default()
     };
 }

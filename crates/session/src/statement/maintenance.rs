@@ -69,7 +69,7 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
     for name in tables {
         let analyzed = session.table(name).and_then(|table| {
             lock_tables::check_name(session, name, Use::Read)?;
-            check_base_table(session, name)?;
+            check_base_table(session, name, false)?;
             if table.is_virtual() || table.is_temporary() {
                 return Ok(());
             }
@@ -160,7 +160,8 @@ fn listed(
     let mut listing = maintenance_listing();
     for name in tables {
         let locked = lock_tables::check_name(session, name, lock);
-        match locked.and_then(|()| check_base_table(session, name)) {
+        let checked = locked.and_then(|()| check_base_table(session, name, operation == "repair"));
+        match checked {
             Ok(()) => {
                 for message in messages {
                     listing.push(maintenance_row(name, operation, *message));
@@ -172,8 +173,11 @@ fn listed(
     Ok(listing)
 }
 
-fn check_base_table(session: &Session, name: &TableName) -> Result<()> {
-    match session.table(name)?.view {
+/// `writes`: `read_only` refuses the statement for a table that is not temporary.
+fn check_base_table(session: &Session, name: &TableName, writes: bool) -> Result<()> {
+    let table = session.table(name)?;
+    match table.view {
+        None if writes && !table.is_temporary() => session.check_writable(),
         None => Ok(()),
         Some(_) => Err(wrong_object(&name.database, &name.name, "BASE TABLE")),
     }

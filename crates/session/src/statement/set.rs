@@ -63,12 +63,12 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
         .try_for_each(|(item, value)| set_item(session, item, value))?;
     // Turning autocommit on commits the open transaction (manual 13.3.1). Setting it again does not.
     if session.settings.run.autocommit && !was_autocommit {
-        if let Err(error) = session.transaction.check_outside_xa() {
+        let outside_xa = session.transaction.check_outside_xa();
+        if let Err(error) = outside_xa.and_then(|()| session.runner().commit()) {
             session.variables.put("autocommit", "OFF");
             session.settings_changed();
             return Err(error);
         }
-        session.runner().commit()?;
     }
     Ok(())
 }
@@ -180,6 +180,7 @@ fn check_becomes_read_only(
     if !turns_on || session.shared.variables.boolean(definition.name) {
         return Ok(());
     }
+    // FLUSH TABLES WITH READ LOCK does not stand in the way, but LOCK TABLES does.
     session.table_locks.are_all_locked()?;
     match session.transaction.in_transaction() {
         true => Err(has_locks()),
@@ -345,6 +346,7 @@ fn set_next_transaction(
     value: Option<Value>,
 ) -> Result<()> {
     if session.transaction.in_transaction() {
+        // This is an error (1568), whatever the value.
         return session.transaction.set_next(None, None);
     }
     // Checked as a session variable, on a copy that is discarded.

@@ -122,7 +122,7 @@ impl Definition {
     pub fn has_no_default(&self) -> bool {
         matches!(
             self.name,
-            "identity" | "insert_id" | "last_insert_id" | "rand_seed1" | "rand_seed2"
+            "gtid_purged" | "identity" | "insert_id" | "last_insert_id" | "rand_seed1" | "rand_seed2"
         )
     }
 

@@ -120,9 +120,6 @@ impl GlobalVariables {
                 format!("Variable '{written}' is a SESSION variable and can't be used with SET GLOBAL"),
             ));
         }
-        if value.is_none() {
-            check_default(definition, written)?;
-        }
         let current = self.get(definition);
         let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
         check_isolation(definition, assigned, || self.boolean(SKIP_ISOLATION_CHECK))
@@ -215,9 +212,6 @@ impl SessionVariables {
                 format!("Variable '{written}' is a GLOBAL variable and should be set with SET GLOBAL"),
             ));
         }
-        if value.is_none() {
-            check_default(definition, written)?;
-        }
         let default = global.get(definition);
         let current = self.text(definition);
         let assigned = assign(definition, value, default, current.as_deref())?;
@@ -276,24 +270,6 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
         "optimizer_switch" => Some(optimizer_switch::FLAGS.default_text().into()),
         _ if definition.kind == Kind::TextOrNull && definition.default.is_empty() => None,
         _ => Some(definition.default.into()),
-    }
-}
-
-/// Fails with 1230 for `= DEFAULT` of a variable without a default. `written`: its name in the statement.
-fn check_default(definition: &Definition, written: &str) -> Result<()> {
-    let names = [
-        "gtid_purged",
-        "insert_id",
-        "last_insert_id",
-        "rand_seed1",
-        "rand_seed2",
-    ];
-    match names.contains(&definition.name) {
-        true => Err(Error::new(
-            errno::ER_NO_DEFAULT,
-            format!("Variable '{written}' doesn't have a default value"),
-        )),
-        false => Ok(()),
     }
 }
 
