@@ -50,6 +50,9 @@ impl Applied for PrivilegeGrant {
                 for name in self.wanted_dynamic() {
                     *to.dynamic.entry(name.to_owned()).or_default() |= with_option;
                 }
+                if self.lists_option {
+                    to.dynamic.values_mut().for_each(|option| *option = true);
+                }
             }
             GrantLevel::Database(name) => {
                 let name = pattern_of(name, by.partial_revokes);

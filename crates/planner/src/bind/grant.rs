@@ -82,12 +82,14 @@ fn privilege_grant(
     let mut bound = PrivilegeGrant {
         all: *privileges == GrantedPrivileges::All,
         privileges: PrivilegeSet::NONE,
+        lists_option: false,
         dynamic: Vec::new(),
         columns: Vec::new(),
         level: grant_level(binder, on)?,
     };
     if let GrantedPrivileges::List(list) = privileges {
         list.iter().try_for_each(|one| add(&mut bound, one))?;
+        bound.lists_option = bound.privileges.contains(PrivilegeSet::GRANT);
         if list.iter().any(|one| one.name == "SUPER") {
             let message = "The SUPER privilege identifier is deprecated";
             binder.warn(Warning::warning(errno::ER_WARN_DEPRECATED_SYNTAX, message));
