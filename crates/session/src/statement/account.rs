@@ -13,6 +13,7 @@ use types::{Error, Result, SqlType, Value, Warning, errno};
 use wire::auth::Plugin;
 
 use crate::client::Client;
+use crate::instance_lock;
 use crate::listing::{Listing, text_type};
 use crate::session::Session;
 
@@ -34,7 +35,10 @@ pub fn run(session: &mut Session, command: &Command) -> Result<()> {
             session.show_client();
             Vec::new()
         }
-        Command::User(statement) => user_statement(session, statement)?,
+        Command::User(statement) => {
+            let _entered = instance_lock::enter(session)?;
+            user_statement(session, statement)?
+        }
         other => return Err(Error::internal(format_args!("no session statement: {other:?}"))),
     };
     session.diagnostics.add_all(warnings);

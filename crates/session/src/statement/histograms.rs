@@ -14,6 +14,7 @@ use types::Result;
 
 use super::lock_tables;
 use super::maintenance::{maintenance_listing, maintenance_row};
+use crate::instance_lock;
 use crate::listing::Listing;
 use crate::session::Session;
 
@@ -57,6 +58,13 @@ pub fn run(
         })
         .collect();
     named.sort_by_key(|(name, _)| name.to_lowercase());
+    let _entered = match instance_lock::enter(session) {
+        Ok(entered) => entered,
+        Err(error) => {
+            push("Error", &error.message);
+            return Ok(listing);
+        }
+    };
     match buckets {
         Some(buckets) => update(session, &table, &named, buckets, &mut push)?,
         None => drop_all(session, &table, &named, &mut push)?,

@@ -9,6 +9,7 @@ use schema::privilege::Privilege;
 use syntax::ast::VariableScope;
 use types::{Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
+use super::persist;
 use crate::client_charset;
 use crate::errors;
 use crate::session::Session;
@@ -151,11 +152,17 @@ fn check_own(session: &Session, item: &SetItem) -> Result<()> {
 
 /// Fails unless the server would accept the value of a global item.
 fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Result<()> {
-    session.client.check_sets_global()?;
-    let SetItem::Variable { name, .. } = item else {
-        return Ok(());
+    let SetItem::Variable { name, scope, .. } = item else {
+        return session.client.check_sets_global();
     };
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+    match scope {
+        VariableScope::PersistOnly => persist::check_only(session, definition)?,
+        _ => session.client.check_sets_global()?,
+    }
+    if definition.name == "offline_mode" {
+        check_ends_connections(session)?;
+    }
     if definition.name == "mandatory_roles" {
         check_roles(session, value.as_ref())?;
     }
@@ -166,6 +173,15 @@ fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Resu
         check_becomes_read_only(session, definition, value.clone())?;
     }
     session.shared.variables.check(definition, value)
+}
+
+/// Fails with 1227 unless the client may end the connections of others.
+fn check_ends_connections(session: &Session) -> Result<()> {
+    session.client.check_any(
+        "SYSTEM_VARIABLES_ADMIN plus CONNECTION_ADMIN or SUPER",
+        &[Privilege::Super],
+        &["CONNECTION_ADMIN"],
+    )
 }
 
 /// # Errors
@@ -227,21 +243,15 @@ pub fn set_session_variable(session: &mut Session, name: &str, value: Value) -> 
 fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: Option<Value>) -> Result<()> {
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
     match scope {
-        VariableScope::Global => {
-            session.client.check_sets_global()?;
-            let warning = session.shared.set_global(definition, value.clone())?;
+        VariableScope::Global => return set_global(session, definition, value),
+        VariableScope::Persist => {
+            set_global(session, definition, value)?;
+            let text = session.shared.variables.get(definition);
+            return persist::store(session, definition, text.as_deref().map(str::to_owned));
+        }
+        VariableScope::PersistOnly => {
+            let warning = persist::store_only(session, definition, value)?;
             adjusted(session, warning);
-            let variables = &session.shared.variables;
-            let change = Change {
-                at_us: session.view().clock_us(),
-                user: session.client.account.user.clone(),
-                host: session.client.info.host.clone(),
-            };
-            variables.note_change(definition, change);
-            let text = variables.get(definition);
-            let integer = |name: &str| variables.integer(name);
-            let warnings = notices::of_set(definition, value.as_ref(), text.as_deref(), integer);
-            session.diagnostics.add_all(warnings);
             return Ok(());
         }
         // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
@@ -292,6 +302,25 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
     if name == "sql_mode" {
         warn_of_lone_modes(session);
     }
+    Ok(())
+}
+
+fn set_global(session: &mut Session, definition: &'static Definition, value: Option<Value>) -> Result<()> {
+    session.client.check_sets_global()?;
+    let warning = session.shared.set_global(definition, value.clone())?;
+    adjusted(session, warning);
+    let variables = &session.shared.variables;
+    let change = Change {
+        at_us: session.view().clock_us(),
+        user: session.client.account.user.clone(),
+        host: session.client.info.host.clone(),
+        is_persisted: false,
+    };
+    variables.note_change(definition, change);
+    let text = variables.get(definition);
+    let integer = |name: &str| variables.integer(name);
+    let warnings = notices::of_set(definition, value.as_ref(), text.as_deref(), integer);
+    session.diagnostics.add_all(warnings);
     Ok(())
 }
 
@@ -364,7 +393,8 @@ fn is_global(item: &SetItem) -> bool {
     let (SetItem::Variable { scope, .. } | SetItem::Transaction { scope, .. }) = item else {
         return false;
     };
-    *scope == VariableScope::Global
+    use VariableScope::{Global, Persist, PersistOnly};
+    matches!(scope, Global | Persist | PersistOnly)
 }
 
 /// The value that an item sets; `None` for DEFAULT, and for an item without an expression.

@@ -27,12 +27,13 @@ pub struct GlobalVariables {
     changes: RwLock<BTreeMap<usize, Change>>,
 }
 
-/// The last SET GLOBAL of a variable on this server.
+/// The last SET GLOBAL of a variable on this server, or the SET PERSIST that it has applied when it started.
 #[derive(Debug, Clone)]
 pub struct Change {
     pub at_us: i64,
     pub user: String,
     pub host: String,
+    pub is_persisted: bool,
 }
 
 impl GlobalVariables {
@@ -139,6 +140,15 @@ impl GlobalVariables {
         Ok(())
     }
 
+    /// The changes of a value that SET PERSIST has stored, in the form of SHOW VARIABLES.
+    ///
+    /// # Errors
+    /// Those of SET GLOBAL.
+    pub fn persisted(&self, definition: &'static Definition, text: Option<&str>) -> Result<Vec<GlobalValue>> {
+        let value = text.map_or(Ok(Value::Null), |text| parsed(definition, text))?;
+        Ok(self.changes(definition, Some(value))?.0)
+    }
+
     /// The value of an integer variable.
     pub fn integer(&self, name: &str) -> u64 {
         let text = super::lookup(name).and_then(|d| self.get(d));
@@ -225,6 +235,15 @@ impl SessionVariables {
             self.named_collation = None;
         }
         Ok(warning)
+    }
+
+    /// Adds a mode to `sql_mode`.
+    pub fn add_sql_mode(&mut self, mode: &str) {
+        let current = super::lookup("sql_mode").and_then(|definition| self.text(definition));
+        let with_mode = format!("{},{mode}", current.unwrap_or_default());
+        if let Ok(text) = sql_mode::normalized(&with_mode) {
+            self.put("sql_mode", &text);
+        }
     }
 
     /// Sets a value without checking it.

@@ -194,11 +194,10 @@ pub fn channel(parser: &mut Parser<'_>) -> Result<()> {
 /// `LOCK TABLES t [AS a] READ [LOCAL] | [LOW_PRIORITY] WRITE, ...`
 pub fn lock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
-    if parser.is(Kw::INSTANCE) {
-        return Err(Error::not_supported(
-            "LOCK INSTANCE",
-            "use FLUSH TABLES WITH READ LOCK",
-        ));
+    if parser.eat(Kw::INSTANCE) {
+        parser.expect(Kw::FOR)?;
+        parser.expect(Kw::BACKUP)?;
+        return Ok(Statement::LockInstance);
     }
     if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
         return parser.fail();
@@ -225,8 +224,8 @@ pub fn lock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
 
 pub fn unlock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
-    if parser.is(Kw::INSTANCE) {
-        return Err(Error::not_supported("UNLOCK INSTANCE", "use UNLOCK TABLES"));
+    if parser.eat(Kw::INSTANCE) {
+        return Ok(Statement::UnlockInstance);
     }
     if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
         return parser.fail();

@@ -111,6 +111,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
             Ok(Statement::Use(database))
         }
         Some(Kw::SET) => set::set(parser),
+        Some(Kw::RESET) if parser.peek_is(Kw::PERSIST) => set::reset_persist(parser),
         Some(Kw::SHOW) => show::show(parser),
         Some(Kw::CALL) => stored_program::call(parser),
         Some(Kw::HELP) => show::help(parser),

@@ -164,7 +164,6 @@ const COLUMNS: &[(&str, &[&str])] = &[
         "REPLICAS",
         &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
     ),
-    ("PROFILES", &["Query_ID", "Duration", "Query"]),
     (
         "BINLOG EVENTS",
         &[
