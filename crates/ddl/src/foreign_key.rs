@@ -467,7 +467,7 @@ pub(crate) fn put_relatives(change: &mut Change<'_>, before: &Table, table: &mut
     let rename = |key: &mut ForeignKey| {
         key.parent = to.clone();
         for column in &mut key.parent_columns {
-            let new = renamed.iter().find(|(old, _)| old.eq_ignore_ascii_case(column));
+            let new = renamed.iter().find(|(old, _)| types::same_name(old, column));
             if let Some((_, new)) = new {
                 column.clone_from(new);
             }

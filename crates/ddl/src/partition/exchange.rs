@@ -140,8 +140,8 @@ fn check(schema: &Schema, (table, leaf): (&Table, usize), other: &Table) -> Resu
     Ok(())
 }
 
-/// Checks the options that MySQL compares, though they mean nothing here. Those of the partition are in the place of some
-/// of its table's.
+/// Checks the options that MySQL compares, though they mean nothing here. MAX_ROWS, MIN_ROWS and TABLESPACE are those
+/// of the partition, the others those of its table.
 ///
 /// # Errors
 /// 1731

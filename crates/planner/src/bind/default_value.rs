@@ -33,10 +33,17 @@ fn no_default(column: &Column) -> Error {
 
 /// The default value of a column, as an expression. Fails with 1364 if there is none.
 pub(super) fn default_value(binder: &Binder<'_>, table: &Relation, offset: usize) -> Result<Expr> {
-    let Some(table) = table.table() else {
-        return Ok(Expr::null());
-    };
-    let column = &table.columns[offset];
+    match table.table() {
+        Some(table) => default_of_column(binder, &table.columns[offset]),
+        None => Ok(Expr::null()),
+    }
+}
+
+/// The default value of a column of a table.
+///
+/// # Errors
+/// 1364 if there is none; 3773 if it is an expression.
+pub(super) fn default_of_column(binder: &Binder<'_>, column: &Column) -> Result<Expr> {
     if column.generated.is_some() {
         return Err(no_default(column));
     }
@@ -203,12 +210,49 @@ fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bo
         });
     }
     match assign::value(value.clone(), &from, &ty, name, 1, &context) {
-        Ok(checked) if mode.strict => Ok(checked),
+        Ok(checked) if mode.strict => {
+            let (notes, _) = context.warnings.take();
+            notes.into_iter().for_each(|note| binder.warn(note));
+            Ok(checked)
+        }
         Ok(checked) => Ok(as_inserted(binder, (value, &from, &ty, name)).unwrap_or(checked)),
         Err(error) => {
             warn_of_default(binder, error, (value, &from, &ty, name));
             Err(invalid(name))
         }
+    }
+}
+
+/// Checks a default that a column has already, when ALTER TABLE defines the table anew under another sql_mode.
+///
+/// # Errors
+/// 1067 for a zero date that the mode refuses.
+pub(super) fn check_again(binder: &Binder<'_>, column: &Column) -> Result<()> {
+    let mode = binder.env.sql_mode;
+    let Default::Literal(text) = &column.default else {
+        return Ok(());
+    };
+    // A TIMESTAMP is a moment, or zero.
+    let may_be_zero = match column.ty.kind {
+        TypeKind::Date | TypeKind::DateTime => true,
+        TypeKind::Timestamp => text.starts_with("0000-00-00"),
+        _ => false,
+    };
+    if !may_be_zero || !(mode.no_zero_date || mode.no_zero_in_date) {
+        return Ok(());
+    }
+    let value = Value::String(text.clone());
+    let from = SqlType::varchar(text.len() as u32, types::Collation::DEFAULT);
+    let label = &column.name;
+    as_inserted(binder, (value.clone(), &from, &column.ty, label));
+    let context = EvalContext {
+        sql_mode: mode,
+        strictness: Strictness::Error,
+        ..EvalContext::default()
+    };
+    match mode.strict && assign::value(value, &from, &column.ty, label, 1, &context).is_err() {
+        true => Err(invalid(label)),
+        false => Ok(()),
     }
 }
 

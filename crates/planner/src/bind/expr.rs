@@ -172,6 +172,9 @@ impl Binder<'_> {
 
     /// `DEFAULT(name)`
     fn default_of(&self, name: &ast::ColumnName, context: &Context<'_>) -> Result<Expr> {
+        if let Some(value) = context.names.default_in_definition(self, name) {
+            return value;
+        }
         let (table, offset) = context.names.defaulted(name)?;
         if let Ok(column) = context.names.column(name) {
             let ids = columns_of(&column).into_iter();

@@ -150,7 +150,7 @@ fn add(bound: &mut PrivilegeGrant, one: &GrantedPrivilege) -> Result<()> {
         match bound
             .columns
             .iter_mut()
-            .find(|(known, _)| known.eq_ignore_ascii_case(column))
+            .find(|(known, _)| types::same_name(known, column))
         {
             Some((_, privileges)) => *privileges |= privilege.into(),
             None => bound.columns.push((column.clone(), privilege.into())),

@@ -41,7 +41,7 @@ pub fn find_item(
     let mut behind_alias_twice = false;
     let same = |a: usize, b: usize| items[a].expr == items[b].expr;
     for (position, item) in items.iter().enumerate() {
-        let named = item.name.eq_ignore_ascii_case(&name.column);
+        let named = types::same_name(&item.name, &name.column);
         if item.column.is_none() {
             if named {
                 by_name = Some(position);
@@ -72,13 +72,13 @@ pub fn find_item(
 /// Whether a name means an item because the item is that column, although it has another alias. Then the name
 /// must mean the same column among those of all tables, too.
 fn is_behind_alias(item: &Item, name: &ColumnName) -> bool {
-    name.table.is_none() && !item.name.eq_ignore_ascii_case(&name.column)
+    name.table.is_none() && !types::same_name(&item.name, &name.column)
 }
 
 fn is_column_called(item: &Item, name: &ColumnName, tables: &ScopeNames<'_>) -> bool {
     item.column.is_some_and(|column| {
         let relation = tables.scope.relation(column);
-        relation.name(column.position).eq_ignore_ascii_case(&name.column)
+        types::same_name(relation.name(column.position), &name.column)
     })
 }
 
@@ -105,7 +105,7 @@ impl FieldsAndItems<'_> {
         let Some(found) = find_item(&items, name, &self.fields, FIELD_LIST)? else {
             let is_called = |item: &SelectItem| {
                 matches!(item, SelectItem::Expr { name: alias, aliased: true, .. }
-                    if alias.eq_ignore_ascii_case(&name.column))
+                    if types::same_name(alias, &name.column))
             };
             return match self.written.iter().any(is_called) {
                 true => Err(illegal_reference(name, "forward reference in item list")),

@@ -171,8 +171,11 @@ fn check_names(partitioning: &Partitioning) -> Result<()> {
             seen.push(name);
         }
     }
-    let mut lower = std::collections::HashSet::new();
-    match seen.into_iter().find(|name| !lower.insert(name.to_lowercase())) {
+    let mut before = std::collections::HashSet::new();
+    match seen
+        .into_iter()
+        .find(|name| !before.insert(schema::partition::name_key(name)))
+    {
         Some(name) => Err(Error::new(1517, format!("Duplicate partition name {name}"))),
         None => Ok(()),
     }

@@ -412,7 +412,7 @@ impl Names for OutputNames<'_> {
                 format!("Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"),
             ));
         }
-        let is_named = |column: &&QueryColumn| column.result.name.eq_ignore_ascii_case(&name.column);
+        let is_named = |column: &&QueryColumn| types::same_name(&column.result.name, &name.column);
         let mut found = self.columns.iter().filter(is_named);
         match (found.next(), found.next()) {
             (Some(first), Some(second)) if first.id != second.id => {

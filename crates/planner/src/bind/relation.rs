@@ -190,7 +190,7 @@ impl Relation {
             }
             RelationSource::Query(columns) => columns
                 .iter()
-                .position(|column| column.name.eq_ignore_ascii_case(&name.column)),
+                .position(|column| types::same_name(&column.name, &name.column)),
         }
     }
 

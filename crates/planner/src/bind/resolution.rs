@@ -63,7 +63,7 @@ pub(super) fn note_column(binder: &Binder<'_>, name: &ColumnName, meant: &Expr) 
         return;
     };
     // The alias of a select item stays.
-    if !column.eq_ignore_ascii_case(&name.column) {
+    if !types::same_name(column, &name.column) {
         return;
     }
     let mut resolved = resolved.borrow_mut();

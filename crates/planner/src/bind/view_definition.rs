@@ -242,7 +242,7 @@ fn check_list(names: &[String]) -> Result<()> {
     let is_twice = |at: usize| {
         names[at + 1..]
             .iter()
-            .any(|name| name.eq_ignore_ascii_case(&names[at]))
+            .any(|name| types::same_name(name, &names[at]))
     };
     match (0..names.len()).find(|at| is_twice(*at)) {
         None => Ok(()),
@@ -281,11 +281,11 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
         }
         let taken = |name: &str, columns: &[Column]| {
             let mut others = columns.iter().enumerate().filter(|(other, _)| *other != at);
-            others.any(|(_, column)| column.name.eq_ignore_ascii_case(name))
+            others.any(|(_, column)| types::same_name(&column.name, name))
         };
         let is_wrong = cannot_be_name(name);
         let is_taken = columns.iter().enumerate().any(|(other, column)| {
-            (other < at || other > at && fixed[other]) && column.name.eq_ignore_ascii_case(name)
+            (other < at || other > at && fixed[other]) && types::same_name(&column.name, name)
         });
         if !is_wrong && !is_taken {
             continue;
