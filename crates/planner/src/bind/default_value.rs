@@ -1,19 +1,15 @@
-//! Default values: of `DEFAULT(column)`, and of a column's definition.
+//! Default values of a column's definition.
 
 use std::borrow::Cow;
 
-use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
 use types::{Decimal, Error, Members, Result, SqlType, TypeKind, Value, Warning, WarningLevel, errno};
 
 use super::context::Context;
-use super::relation::Relation;
 use super::scope::NO_NAMES;
 use super::{Binder, literal, members, stored};
 use syntax::ast::{DefaultClause, Expr as AstExpr};
-
-const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 
 /// Error 1101.
 fn no_default_of_blob(column: &str) -> Error {
@@ -21,52 +17,6 @@ fn no_default_of_blob(column: &str) -> Error {
         errno::ER_BLOB_CANT_HAVE_DEFAULT,
         format!("BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value"),
     )
-}
-
-/// Error 1364.
-fn no_default(column: &Column) -> Error {
-    Error::new(
-        errno::ER_NO_DEFAULT_FOR_FIELD,
-        format!("Field '{}' doesn't have a default value", column.name),
-    )
-}
-
-/// The default value of a column, as an expression. Fails with 1364 if there is none.
-pub(super) fn default_value(binder: &Binder<'_>, table: &Relation, offset: usize) -> Result<Expr> {
-    match table.table() {
-        Some(table) => default_of_column(binder, &table.columns[offset]),
-        None => Ok(Expr::null()),
-    }
-}
-
-/// The default value of a column of a table.
-///
-/// # Errors
-/// 1364 if there is none; 3773 if it is an expression.
-pub(super) fn default_of_column(binder: &Binder<'_>, column: &Column) -> Result<Expr> {
-    if column.generated.is_some() {
-        return Err(no_default(column));
-    }
-    match &column.default {
-        Default::Null => Ok(implicit_cast(Expr::null(), column.ty)),
-        Default::None if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-        Default::None | Default::Dropped => Err(no_default(column)),
-        Default::Expression(_) => Err(Error::new(
-            ER_DEFAULT_AS_VAL_GENERATED,
-            "DEFAULT function cannot be used with default value expressions",
-        )),
-        // Its value before the time is known: NULL, or the zero date.
-        Default::Now if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-        Default::Now => Ok(Expr::literal(Value::UInt(0), column.ty)),
-        Default::Literal(text) => {
-            if column.ty.kind == TypeKind::Timestamp {
-                // Its value is in this session's zone.
-                binder.not_cacheable();
-            }
-            let value = schema::layout::default_value(column, text, binder.env.time_zone)?;
-            Ok(Expr::literal(value, column.ty))
-        }
-    }
 }
 
 /// Whether a column of the type can have such a default at all, whatever the value.

@@ -15,7 +15,7 @@ use super::names::FromWithin;
 use super::parameter::GUESSED_CHARS;
 use super::row_compare::is_row;
 use super::{
-    Binder, collation, default_value, defined_view, full_text, literal, parameter, resolution, row_compare,
+    Binder, collation, column_default, defined_view, full_text, literal, parameter, resolution, row_compare,
     subquery, window,
 };
 use crate::logical::{ColumnId, columns_of};
@@ -180,7 +180,7 @@ impl Binder<'_> {
             let ids = columns_of(&column).into_iter();
             ids.for_each(|id| self.accesses.names_by_default(id));
         }
-        Ok(table.shown(default_value::default_value(self, table, offset)?))
+        Ok(table.shown(column_default::default_value(self, table, offset)?))
     }
 
     /// An expression that is a subquery, or that compares with one.

@@ -16,7 +16,7 @@ use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
-use super::{Binder, block_operators, default_value, foreign_key, insert_target, on_duplicate, write};
+use super::{Binder, block_operators, column_default, foreign_key, insert_target, on_duplicate, write};
 use crate::errno::ER_WARN_LEGACY_SYNTAX_CONVERTED;
 use crate::foreign_key::RowChanges;
 use crate::logical::{
@@ -259,7 +259,7 @@ fn rows_of_queries(
         for (value, &column) in row.into_iter().zip(columns) {
             let value = match value {
                 Some(value) => value,
-                None => default_value::default_value(binder, table, column)?,
+                None => column_default::default_value(binder, table, column)?,
             };
             exprs.push(value);
         }
@@ -320,7 +320,7 @@ fn row_itself(
         let reader = by_value.iter().position(|named| named.contains(&id));
         let written = columns.iter().position(|&column| column == offset);
         let value = match written.filter(|written| Some(*written) < reader) {
-            None => default_value::default_value(binder, table, offset)?,
+            None => column_default::default_value(binder, table, offset)?,
             Some(written) if by_value[written].is_empty() => {
                 implicit_cast(values[written].clone(), table.stored_type(offset))
             }

@@ -28,6 +28,7 @@ mod check;
 mod clauses;
 mod collation;
 mod column;
+mod column_default;
 mod command;
 mod comment;
 mod common_table;

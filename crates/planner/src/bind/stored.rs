@@ -16,8 +16,8 @@ use syntax::ast::{self, ColumnName};
 use syntax::print;
 use types::{Charset, Error, Result, SqlMode, TypeKind, errno};
 
+use super::column_default::default_of_column;
 use super::context::Context;
-use super::default_value::default_of_column;
 use super::names::Names;
 use super::partition_error::{not_allowed, not_constant, unknown_partition_column};
 use super::{Binder, multi_valued};
