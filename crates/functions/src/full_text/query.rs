@@ -123,19 +123,14 @@ impl Query {
         Ok(query)
     }
 
-    /// The words of which a row has at least one; `None` if that is not known.
-    pub fn alternatives(&self) -> Option<Vec<&str>> {
+    /// The words of which a row that is found has at least one.
+    pub fn alternatives(&self) -> Vec<&QueryWord> {
         let mut found = Vec::new();
         alternatives(&self.steps, &mut found);
-        self.texts_of(&found)
-    }
-
-    fn texts_of(&self, numbers: &[usize]) -> Option<Vec<&str>> {
-        let text = |number: &usize| {
-            let word = self.words.get(*number)?;
-            (!word.is_prefix).then_some(word.text.as_str())
-        };
-        numbers.iter().map(text).collect()
+        found
+            .iter()
+            .filter_map(|number| self.words.get(*number))
+            .collect()
     }
 }
 
@@ -588,12 +583,17 @@ mod tests {
         let operators: Vec<Operator> = query.steps.iter().map(|(operator, _)| *operator).collect();
         use Operator::{Excluded, None, Required};
         assert_eq!(operators, [None, None, Required, Excluded]);
-        assert_eq!(query.alternatives().unwrap(), ["three"]);
+        assert_eq!(alternatives(&query), ["three"]);
+    }
+
+    fn alternatives(query: &Query) -> Vec<&str> {
+        let all = query.alternatives().into_iter();
+        all.map(|word| word.text.as_str()).collect()
     }
 
     #[test]
-    fn a_prefix_is_no_key() {
+    fn a_prefix_is_a_key() {
         let query = Query::parse("one tw*", BOOLEAN, Collation::DEFAULT).unwrap();
-        assert!(query.alternatives().is_none());
+        assert_eq!(alternatives(&query), ["one", "tw"]);
     }
 }

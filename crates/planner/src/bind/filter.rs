@@ -5,7 +5,7 @@ use types::{Result, TypeKind, Value};
 
 use super::context::Context;
 use super::scope::Scope;
-use super::{Binder, full_text};
+use super::{Binder, full_text_search};
 use crate::logical::ColumnId;
 use syntax::ast;
 
@@ -16,7 +16,7 @@ pub(super) fn bind_filter(
     context: &Context<'_>,
     scope: &Scope,
 ) -> Result<Option<Expr>> {
-    let without_relevance = filter.and_then(|filter| full_text::without_relevance(binder, filter));
+    let without_relevance = filter.and_then(|filter| full_text_search::without_relevance(binder, filter));
     without_relevance
         .as_ref()
         .or(filter)

@@ -110,6 +110,7 @@ fn json_column(binder: &Binder<'_>, name: &str, ty: SqlType) -> RelationColumn {
         strength: None,
         origin: None,
         announced: None,
+        base: None,
     }
 }
 

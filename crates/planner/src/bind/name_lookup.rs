@@ -312,6 +312,14 @@ impl Names for ItemsAndKeys<'_, '_> {
         self.item_or_key(name, None)
     }
 
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?;
+        match item.and_then(|item| self.items[item].column) {
+            Some(column) => Ok((self.tables.scope.relation(column), column.position)),
+            None => self.tables.defaulted(name),
+        }
+    }
+
     /// A subquery in HAVING names the tables' columns first: where there are groups, those that are keys.
     fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
         let column = self.tables.scope.find(name, HAVING_CLAUSE)?;

@@ -133,6 +133,9 @@ fn with_computed(
             strength: Some(bind::strength_of(std::slice::from_ref(&item.expr))),
             origin: None,
             announced: None,
+            base: item
+                .column
+                .and_then(|column| scope.relation(column).base(column.position)),
         });
     }
     if computed.is_empty() {
