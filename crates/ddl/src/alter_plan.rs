@@ -23,7 +23,6 @@ use crate::partition::columns::check_columns_stay;
 use crate::rewrite::{Rewrite, rewrites};
 use crate::{partition, primary_key};
 
-const NAME_CHARS_MAX: usize = 64;
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
 const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
@@ -388,7 +387,7 @@ impl<'a> Draft<'a> {
                     if changes[..number].iter().any(|other| renames_as_well(other, from)) {
                         return Err(self.unknown_column(from));
                     }
-                    if to.chars().count() > NAME_CHARS_MAX {
+                    if types::name::is_too_long(to) {
                         return Err(Error::new(
                             errno::ER_WRONG_COLUMN_NAME,
                             format!("Incorrect column name '{to}'"),

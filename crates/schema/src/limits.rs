@@ -2,12 +2,12 @@
 //!
 //! Not here: the limits of a single column (lengths, defaults), which the planner checks.
 
+use types::name::check_length;
 use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
 
 use crate::model::{Column, Handle, Index, IndexPart, Table};
 use crate::sharded_id;
 
-const NAME_CHARS_MAX: usize = 64;
 /// InnoDB's.
 const COLUMNS_MAX: usize = 1017;
 const INDEXES_MAX: usize = 64;
@@ -45,17 +45,6 @@ fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
         return Err(wrong_name(name, code, what));
     }
     check_length(name)
-}
-
-/// Error 1059.
-pub(crate) fn check_length(name: &str) -> Result<()> {
-    match name.chars().count() > NAME_CHARS_MAX {
-        true => Err(Error::new(
-            errno::ER_TOO_LONG_IDENT,
-            format!("Identifier name '{name:.100}' is too long"),
-        )),
-        false => Ok(()),
-    }
 }
 
 /// Checks a definition whose indexes have their names and order. Returns warnings for duplicate indexes.

@@ -21,6 +21,7 @@ pub mod decimal;
 pub mod error;
 pub mod json;
 mod members;
+pub mod name;
 pub mod number_narrow;
 pub mod number_text;
 mod packed;

@@ -10,8 +10,8 @@ use super::added_index::add_index;
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
 use super::comment::{self, Commented};
-use super::create_table::{check_directories, check_engine, inline_indexes, note_hash};
-use super::engine::{Engine, warn_of_engine};
+use super::create_table::{check_directories, inline_indexes, note_hash};
+use super::engine::{Engine, engine_named, warn_of_engine};
 use super::foreign_key::index_of;
 use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{
@@ -361,7 +361,7 @@ fn alter_options(
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
     // A table keeps its engine where the new one is unknown.
-    if check_engine(binder, options)? == Engine::Other {
+    if engine_named(binder, options.engine.as_deref())? == Engine::Other {
         warn_of_engine(binder, &table.name);
     }
     check_directories(binder, options, true)?;

@@ -296,15 +296,7 @@ fn of_query(binder: &Binder<'_>, exprs: &[ast::Expr]) -> Result<Command> {
         items: items.collect(),
         ..ast::Select::default()
     };
-    let query = ast::Query {
-        with: None,
-        body: ast::QueryBody::Select(Box::new(select)),
-        order_by: Vec::new(),
-        limit: None,
-        locking: Vec::new(),
-        into: None,
-        into_place: ast::IntoPlace::AtEnd,
-    };
+    let query = ast::Query::of_select(select);
     let bound = binder.query(&query, None)?.into_logical();
     Ok(Command::OfRow(Box::new(OfRow {
         query: binder.bound_statement(LogicalStatement::Query(bound))?,

@@ -44,7 +44,7 @@ pub(super) fn bind_create_table(
             .columns
             .push(column::written_column(binder, definition, collation)?);
     }
-    if check_engine(binder, &create.options)? != Engine::InnoDb {
+    if engine_named(binder, create.options.engine.as_deref())? != Engine::InnoDb {
         warn_of_engine(binder, &name.name);
     }
     check_directories(binder, &create.options, binder.env.sql_mode.no_dir_in_create)?;
@@ -184,15 +184,6 @@ pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
             "This storage engine does not support the HASH index algorithm, storage engine default was used instead.",
         ));
     }
-}
-
-/// The storage engine that a statement asks for. Another engine's name is accepted, as MySQL does for an engine
-/// that it lacks.
-///
-/// # Errors
-/// 1286 for an unknown one, unless it is replaced.
-pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions) -> Result<Engine> {
-    engine_named(binder, options.engine.as_deref())
 }
 
 /// DATA DIRECTORY and INDEX DIRECTORY.

@@ -13,7 +13,6 @@ use super::{full_text_index, multi_valued};
 
 /// MySQL's name of an index on an expression that has no other.
 const DEFAULT_NAME: &str = "functional_index";
-const NAME_CHARS_MAX: usize = 64;
 /// The longest VARCHAR, in bytes.
 const VARCHAR_BYTES_MAX: u64 = 65_535;
 
@@ -150,7 +149,7 @@ fn hidden_name(index: &str, part: usize) -> String {
     let end = format!("!{part}!0");
     let start: String = format!("!hidden!{index}")
         .chars()
-        .take(NAME_CHARS_MAX - end.len())
+        .take(types::name::NAME_CHARS_MAX - end.len())
         .collect();
     start + &end
 }

@@ -6,9 +6,9 @@ use types::{Error, Result, Warning, errno};
 
 use super::Binder;
 use crate::command::Command;
+use crate::errno::ER_WARN_DEPRECATED_SYNTAX;
 
 const ER_SYNTAX_ERROR: u16 = 1149;
-const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
 const ER_NONEXISTING_PROC_GRANT: u16 = 1403;
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
 const ER_UNSUPPORTED_USE_OF_GRANT_AS: u16 = 3835;

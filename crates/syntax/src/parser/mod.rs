@@ -49,6 +49,7 @@ mod window;
 mod write;
 mod xa;
 
+use types::name::{check_length, too_long};
 use types::{Error, Result, SqlMode, errno};
 
 use crate::ast::{BinaryOp, Expr, ObjectName, UnaryOp};
@@ -72,7 +73,6 @@ const NEAR_BYTES: usize = 80;
 /// The protocol counts parameters with 16 bits.
 const MAX_PARAMETERS: usize = 65_535;
 /// The longest name of a table, column, index or database, in characters.
-const MAX_NAME_CHARS: usize = 64;
 const MAX_ALIAS_CHARS: usize = 256;
 
 /// A cursor over a text's tokens.
@@ -370,9 +370,7 @@ impl<'a> Parser<'a> {
     }
 
     fn finish_name(&mut self, name: String) -> Result<String> {
-        if name.len() > MAX_NAME_CHARS && name.chars().count() > MAX_NAME_CHARS {
-            return Err(too_long(&name));
-        }
+        check_length(&name)?;
         self.advance();
         Ok(name)
     }
@@ -570,11 +568,4 @@ fn not_empty(name: &str, code: u16, what: &str) -> Result<()> {
         return Err(Error::new(code, format!("Incorrect {what} name ''")));
     }
     Ok(())
-}
-
-fn too_long(name: &str) -> Error {
-    Error::new(
-        errno::ER_TOO_LONG_IDENT,
-        format!("Identifier name '{name:.100}' is too long"),
-    )
 }
