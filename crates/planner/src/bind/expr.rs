@@ -409,7 +409,7 @@ impl Binder<'_> {
         let backslash = Expr::literal(Value::from("\\"), SqlType::varchar(1, self.types.collation));
         match &escape {
             Expr::Literal { value, .. } if value.is_null() => Ok(backslash),
-            Expr::Literal { .. } | Expr::Param { .. } => Ok(escape),
+            Expr::Literal { .. } | Expr::Param { nullable: false, .. } => Ok(escape),
             _ => self.call("ifnull", vec![escape, backslash]),
         }
     }

@@ -22,7 +22,6 @@ use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_WARN_VIEW_MER
 use crate::logical::{ApplyKind, Logical, LogicalStatement};
 
 /// The longest name of a column that the statement does not name.
-const NAME_CHARS_MAX: usize = 64;
 
 pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Result<Ddl> {
     if create.query.into_clause().is_some() {
@@ -199,13 +198,16 @@ fn can_be_written(query: &Query, bound: &BoundQuery) -> bool {
         definition.is_none_or(|table| !is_read_only(table))
     };
     !block.from.iter().any(has_outer_join)
-        && !reads_twice(&bound.root)
+        && !reads_twice(&block.from, &bound.root)
         && items.iter().any(|item| item.column.is_some_and(is_stored))
 }
 
-/// Whether a subquery reads a table that FROM reads. A statement that writes to the table could not see its
-/// rows as they were before (manual 23.5.3).
-fn reads_twice(rel: &Logical) -> bool {
+/// Whether a subquery reads the table that FROM reads. A statement that writes to the table could not see its
+/// rows as they were before (manual 23.5.3). Of a join, MySQL finds out when a statement writes to it.
+fn reads_twice(from: &[ast::TableRef], rel: &Logical) -> bool {
+    if !matches!(from, [ast::TableRef::Table(_)]) {
+        return false;
+    }
     let mut read = TablesRead::default();
     read.add(rel, false);
     read.subqueries.iter().any(|table| read.from.contains(table))
@@ -306,7 +308,7 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
 }
 
 fn cannot_be_name(name: &str) -> bool {
-    name.chars().count() > NAME_CHARS_MAX || name.ends_with(' ') || name.is_empty()
+    types::name::is_too_long(name) || name.ends_with(' ') || name.is_empty()
 }
 
 /// The same for the blocks of a set operation after the first, whose names are seen in the view's text only.

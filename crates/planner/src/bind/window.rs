@@ -334,7 +334,14 @@ fn frame_offset(
 ) -> Result<Expr> {
     let FramePlace { name, unit, order_by } = *place;
     let amount = binder.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
-    if !amount.is_constant() || is_negative(&amount) {
+    let is_constant = amount.is_constant() && functions::is_deterministic(&amount);
+    if !is_constant && !matches!(offset.amount, ast::Expr::Subquery(_)) {
+        return Err(Error::new(
+            3590,
+            format!("Window '{name}' has a non-constant frame bound."),
+        ));
+    }
+    if is_negative(&amount) {
         return Err(wrong_frame(name));
     }
     if unit == FrameUnit::Rows {
@@ -461,6 +468,8 @@ fn is_negative(amount: &Expr) -> bool {
             Value::Int(amount) => *amount < 0,
             Value::Double(amount) => *amount < 0.0,
             Value::Decimal(amount) => amount.is_negative(),
+            // Of an interval: '-1:30' MINUTE_SECOND.
+            Value::String(amount) => amount.trim_start().starts_with('-'),
             _ => false,
         },
         _ => false,
