@@ -30,11 +30,6 @@ pub(super) fn is_match(function: &str) -> bool {
     [NATURAL, BOOLEAN, EXPANDED].as_flattened().contains(&function)
 }
 
-/// Whether an expression is MATCH IN BOOLEAN MODE.
-pub(super) fn is_boolean(expr: &ast::Expr) -> bool {
-    matches!(expr, ast::Expr::Function { name, .. } if BOOLEAN.contains(&name.as_str()))
-}
-
 /// The name of a MATCH that is only whether a row is found.
 pub(super) fn found_only(function: &str) -> Option<&'static str> {
     let mut all = [NATURAL, BOOLEAN, EXPANDED].into_iter();

@@ -4,7 +4,7 @@ use syntax::ast::{self, BinaryOp, ColumnName, OrderItem};
 
 use super::Binder;
 use super::block::Block;
-use super::full_text::{found_only, is_boolean, is_match};
+use super::full_text::{found_only, is_match};
 
 /// A condition whose MATCH by itself, or as one of conditions that must all hold, is only whether a row is found;
 /// `None` if it has none such.
@@ -38,9 +38,7 @@ pub(super) fn without_relevance(binder: &Binder<'_>, condition: &ast::Expr) -> O
     }
 }
 
-/// The order of rows that a block without ORDER BY finds with MATCH in one table: the most relevant first. If WHERE is
-/// only MATCH IN BOOLEAN MODE and nothing else asks for its relevance, that is not computed, and rows come in the order of
-/// the table.
+/// The order of rows that a block without ORDER BY finds with MATCH in one table: the most relevant first.
 pub(super) fn implied_order(binder: &Binder<'_>, block: &Block<'_>) -> Vec<OrderItem> {
     let is_plain = binder.resolution.is_none()
         && block.order_by.is_empty()
@@ -85,19 +83,7 @@ pub(super) fn implied_order(binder: &Binder<'_>, block: &Block<'_>) -> Vec<Order
         expr: found.clone(),
         descending: true,
     };
-    let is_shown = |item: &ast::SelectItem| match item {
-        ast::SelectItem::Expr { expr, .. } => has_part(expr, found),
-        _ => false,
-    };
-    let is_computed = !is_boolean(found) || filter != found || block.items.iter().any(is_shown);
-    let relevance = is_computed.then_some(relevance);
-    relevance.into_iter().chain(key).collect()
-}
-
-fn has_part(expr: &ast::Expr, part: &ast::Expr) -> bool {
-    let mut has = expr == part;
-    expr.children(&mut |child| has = has || has_part(child, part));
-    has
+    std::iter::once(relevance).chain(key).collect()
 }
 
 /// MATCH, if a condition is that rows are relevant.
