@@ -277,12 +277,6 @@ impl ItemsAndKeys<'_, '_> {
     /// `within`: the place of the name in a subquery, if it stands in one.
     fn item_or_key(&self, name: &ColumnName, within: Option<Within>) -> Result<Expr> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
-        if let Some(item) = item {
-            check_no_window(item, name, self.windows)?;
-            if within == Some(Within::Elsewhere) {
-                self.aggregates.refuse(item, name)?;
-            }
-        }
         let column = match self.tables.scope.find(name, HAVING_CLAUSE) {
             Ok(column) => column.map(|column| self.tables.scope.column(column)),
             Err(_) => None,
@@ -290,6 +284,14 @@ impl ItemsAndKeys<'_, '_> {
         let key = column
             .as_ref()
             .and_then(|column| self.keys.iter().find(|key| *key == column));
+        if let Some(item) = item {
+            if key.is_none_or(|key| key == item) {
+                check_no_window(item, name, self.windows)?;
+            }
+            if within == Some(Within::Elsewhere) {
+                self.aggregates.refuse(item, name)?;
+            }
+        }
         match (item, key) {
             (Some(item), Some(key)) if item != key => {
                 self.binder.warn(Warning::warning(
@@ -340,7 +342,8 @@ pub(super) fn order_name(name: &ColumnName, items: &[Item], tables: &ScopeNames<
     }
 }
 
-/// A lone name in GROUP BY: the column of the table where that is not the select item of the same name.
+/// A lone name in GROUP BY: the column of the table where that is not the select item of the same name, but the
+/// item where USING or NATURAL made one column of two tables'.
 pub(super) fn group_name(
     binder: &Binder<'_>,
     name: &ColumnName,
@@ -351,9 +354,12 @@ pub(super) fn group_name(
     let item = found.map(|item| &item.expr);
     // A column of a query around comes after the select items.
     let column = tables.scope.find(name, tables.clause);
+    let is_joined_by = matches!(column, Ok(Some(column)) if tables.scope.is_joined_by(column));
+    let is_by_name = found.is_some_and(|item| !is_behind_alias(item, name));
     let column = column.map(|column| column.map(|column| tables.scope.column(column)));
     match (item, column) {
-        (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),
+        (Some(item), Ok(_)) if is_joined_by && is_by_name => Ok(item.clone()),
+        (Some(_), Err(ambiguous)) if !is_by_name => Err(ambiguous),
         (Some(item), Ok(Some(column))) if *item != column => {
             binder.warn(Warning::warning(
                 errno::ER_NON_UNIQ_ERROR,
