@@ -350,13 +350,7 @@ fn frame_offset(
         return Ok(amount);
     }
     let [key] = order_by else {
-        return Err(Error::new(
-            3587,
-            format!(
-                "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
-             of numeric or temporal type"
-            ),
-        ));
+        return Err(one_key_of_range(name));
     };
     let amount = match amount {
         Expr::Literal { .. } => amount,
@@ -370,7 +364,7 @@ fn frame_offset(
             let function = if back { "date_sub" } else { "date_add" };
             binder.call(function, vec![key.expr.clone(), amount, unit])?
         }
-        Some(_) => {
+        Some(_) if ty.is_numeric() => {
             return Err(Error::new(
                 3589,
                 format!(
@@ -397,15 +391,7 @@ fn frame_offset(
             let operator = if back { "-" } else { "+" };
             binder.call(operator, vec![wide(key.expr.clone()), wide(amount)])?
         }
-        None => {
-            return Err(Error::new(
-                3587,
-                format!(
-                    "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
-                 of numeric or temporal type"
-                ),
-            ));
-        }
+        Some(_) | None => return Err(one_key_of_range(name)),
     };
     Ok(edge)
 }
@@ -444,6 +430,17 @@ fn check_bounds(start: &ast::FrameBound, end: &ast::FrameBound, name: &str) -> R
         (CurrentRow, Preceding(_)) | (Following(_), CurrentRow | Preceding(_)) => Err(wrong_frame(name)),
         _ => Ok(()),
     }
+}
+
+/// Error 3587.
+fn one_key_of_range(name: &str) -> Error {
+    Error::new(
+        3587,
+        format!(
+            "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of \
+             numeric or temporal type"
+        ),
+    )
 }
 
 /// Error 3586.
