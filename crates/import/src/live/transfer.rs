@@ -301,9 +301,18 @@ impl<'a> Transfer<'a> {
         for note in definitions::views(target, &inventory.views)? {
             eprintln!("Note: {note}");
         }
+        let is_equal = differences.is_empty();
         for table in tables {
-            let lines = orphans(target, table)?;
-            differences.extend(lines);
+            for found in orphans(target, table)? {
+                // Where both tables are equal to the source's, it has these rows as well.
+                match is_equal && self.databases.contains(&found.parent_database) {
+                    true => found
+                        .lines
+                        .iter()
+                        .for_each(|line| eprintln!("Note: {line}, as on the source")),
+                    false => differences.extend(found.lines),
+                }
+            }
         }
         Ok(differences)
     }
