@@ -55,6 +55,9 @@ const CHANGES: &[&str] = &[
     "DELETE FROM keyless WHERE a = 1 LIMIT 1",
     "ALTER TABLE film ADD FULLTEXT only (about), ADD COLUMN made DATE DEFAULT '2020-02-02'",
     "INSERT INTO film VALUES (4, 'Zoo', 'dinosaur', '2021-01-01')",
+    "CREATE DATABASE elsewhere",
+    "CREATE TABLE elsewhere.t (a INT)",
+    "INSERT INTO elsewhere.t VALUES (1)",
     "CREATE TABLE later AS SELECT id, title FROM film",
 ];
 

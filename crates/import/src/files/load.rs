@@ -35,7 +35,17 @@ const SHORT_STATEMENT: usize = 16 << 10;
 const ER_DB_CREATE_EXISTS: u16 = 1007;
 
 /// What a definition fails with if an earlier run has run it: it exists, or is gone.
-const DONE_ALREADY: &[u16] = &[ER_DB_CREATE_EXISTS, 1008, 1050, 1051, 1060, 1061, 1091, 1826, 3822];
+const DONE_ALREADY: &[u16] = &[
+    ER_DB_CREATE_EXISTS,
+    1008,
+    1050,
+    1051,
+    1060,
+    1061,
+    1091,
+    1826,
+    3822,
+];
 const ER_NO_SUCH_USER: u16 = 1449;
 const ER_NOT_SUPPORTED_YET: u16 = 1235;
 
@@ -450,13 +460,10 @@ impl<'a, 's> Loader<'a, 's> {
                 .store(&mut self.client, &file.name, statement.offset, loaded)?;
         }
         let mut done = self.run_definition(&statement.text);
-        if done
-            .as_ref()
-            .is_err_and(|error| match error.code() {
-                ER_DB_CREATE_EXISTS => true,
-                code => was_begun && DONE_ALREADY.contains(&code),
-            })
-        {
+        if done.as_ref().is_err_and(|error| match error.code() {
+            ER_DB_CREATE_EXISTS => true,
+            code => was_begun && DONE_ALREADY.contains(&code),
+        }) {
             done = Ok(());
         }
         if let Err(error) = &done

@@ -211,8 +211,12 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Whether a statement is about a database that was copied: its own, or one that it names.
+    /// Whether a statement is about a database that was copied: what it defines, or if that is not read, its own database
+    /// or one that it names.
     fn concerns(&self, query: &Query) -> bool {
+        if let Some(named) = statement::databases(&query.sql, query.sql_mode, &query.database) {
+            return named.iter().any(|name| self.databases.contains(name));
+        }
         self.databases.iter().any(|name| {
             *name == query.database
                 || query.sql.contains(&format!("`{name}`"))
