@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(together(&rows(63, 10)), 8);
         assert_eq!(together(&rows(7, 10)), 1);
         assert_eq!(together(&rows(64, 100_000)), 8);
-        assert_eq!(together(&rows(64, 2 << 20)), 1);
+        assert_eq!(together(&rows(9, 2 << 20)), 1);
         let wide = VecDeque::from(vec![vec![Some(Value::NULL); 4000]; 64]);
         assert_eq!(together(&wide), 8);
     }
