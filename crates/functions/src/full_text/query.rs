@@ -4,6 +4,8 @@
 //! lone `*` mean something. The order matters: words that are neither required nor excluded come first, then
 //! the required ones (`+`), then the excluded ones (`-`), at each level.
 
+use std::collections::HashMap;
+
 use types::collation::character_count;
 use types::{Collation, Error, Result, errno};
 
@@ -11,6 +13,11 @@ use super::words::{self, CHARS_MAX, CHARS_MIN, NGRAM_CHARS, Parser};
 
 /// How many words a phrase may have.
 const PHRASE_WORDS_MAX: usize = 128;
+/// How many pairs of parentheses a query may have. Each is a level of what recursive functions read, also those
+/// that stand side by side.
+const PARENTHESES_MAX: usize = 128;
+/// How many different words a query may have. The statement counts the rows of each.
+const WORDS_MAX: usize = 1000;
 
 /// How a query's text is read, and how texts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +104,8 @@ pub struct Query {
 
 impl Query {
     /// # Errors
-    /// 1064 for a boolean query whose operators do not stand where they can.
+    /// 1064 for a boolean query whose operators do not stand where they can; 1235 for one with too many words or
+    /// parentheses.
     pub fn parse(text: &str, mode: Mode, collation: Collation) -> Result<Self> {
         let text = words::folded(text, collation);
         let reader = Reader {
@@ -105,6 +113,7 @@ impl Query {
             collation,
             tokens: tokens(&text, mode.boolean),
             at: 0,
+            parentheses: 0,
         };
         let mut query = Self::default();
         let nodes = match (mode.parser, mode.boolean) {
@@ -115,6 +124,7 @@ impl Query {
         let mut steps = Vec::new();
         let mut made = Made {
             query: &mut query,
+            numbers: HashMap::new(),
             mode,
             collation,
         };
@@ -250,11 +260,13 @@ struct Reader<'t> {
     collation: Collation,
     tokens: Vec<Token<'t>>,
     at: usize,
+    /// How many pairs of them were begun.
+    parentheses: usize,
 }
 
 impl<'t> Reader<'t> {
     fn read(mut self) -> Result<Vec<Node>> {
-        let nodes = self.list(0)?;
+        let nodes = self.list()?;
         match self.peek() {
             None => Ok(nodes),
             Some(_) => Err(self.unexpected("$end")),
@@ -284,18 +296,16 @@ impl<'t> Reader<'t> {
     }
 
     /// The words, phrases and queries up to what is none of them.
-    fn list(&mut self, depth: usize) -> Result<Vec<Node>> {
-        if depth > PHRASE_WORDS_MAX {
-            return Err(Error::not_supported(
-                "so many parentheses in a full-text query",
-                "leave out those that are not needed",
-            ));
-        }
+    fn list(&mut self) -> Result<Vec<Node>> {
         let mut nodes = Vec::new();
         loop {
             let operator = self.operator();
             if self.eat('(') {
-                let inner = self.list(depth + 1)?;
+                self.parentheses += 1;
+                if self.parentheses > PARENTHESES_MAX {
+                    return Err(too_many("parentheses"));
+                }
+                let inner = self.list()?;
                 if !self.eat(')') {
                     return Err(self.unexpected(""));
                 }
@@ -412,6 +422,13 @@ impl<'t> Reader<'t> {
     }
 }
 
+fn too_many(what: &str) -> Error {
+    Error::not_supported(
+        format_args!("so many {what} in a full-text query"),
+        "write a shorter query",
+    )
+}
+
 fn with_operator(operator: Option<Operator>, node: Option<Node>) -> Node {
     match (operator, node) {
         (None, Some(node)) => node,
@@ -427,6 +444,8 @@ fn with_operator(operator: Option<Operator>, node: Option<Node>) -> Node {
 /// Makes steps of nodes.
 struct Made<'q> {
     query: &'q mut Query,
+    /// The numbers of its words, by sort key and [`QueryWord::is_prefix`].
+    numbers: HashMap<(Vec<u8>, bool), usize>,
     mode: Mode,
     collation: Collation,
 }
@@ -496,7 +515,7 @@ impl Made<'_> {
 
     fn operand(&mut self, node: &Node) -> Result<Option<Operand>> {
         Ok(match node {
-            Node::Word { text, is_prefix } => Some(Operand::Word(self.word(text, *is_prefix))),
+            Node::Word { text, is_prefix } => Some(Operand::Word(self.word(text, *is_prefix)?)),
             Node::Text { text, distance } => Some(Operand::Phrase(self.phrase(text, *distance)?)),
             Node::Query(nodes) => {
                 let mut steps = Vec::new();
@@ -515,7 +534,7 @@ impl Made<'_> {
         };
         for part in words::parts(self.mode.parser, text) {
             if words::is_indexed(self.mode.parser, part, self.collation) {
-                phrase.words.push(self.word(part, false));
+                phrase.words.push(self.word(part, false)?);
             }
             if !phrase.words.is_empty() {
                 phrase.parts.push(part.to_owned());
@@ -531,22 +550,25 @@ impl Made<'_> {
     }
 
     /// The number of a word.
-    fn word(&mut self, text: &str, is_prefix: bool) -> usize {
-        let collation = self.collation;
-        let is_it = |word: &QueryWord| {
-            word.is_prefix == is_prefix && collation.equal(word.text.as_bytes(), text.as_bytes())
-        };
-        if let Some(at) = self.query.words.iter().position(is_it) {
+    fn word(&mut self, text: &str, is_prefix: bool) -> Result<usize> {
+        let mut key = Vec::new();
+        self.collation.sort_key(text.as_bytes(), &mut key);
+        let count = self.query.words.len();
+        let number = *self.numbers.entry((key, is_prefix)).or_insert(count);
+        if let Some(word) = self.query.words.get_mut(number) {
             // As InnoDB counts: rows with a prefix are not counted again.
-            self.query.words[at].searches += u64::from(!is_prefix);
-            return at;
+            word.searches += u64::from(!is_prefix);
+            return Ok(number);
+        }
+        if count == WORDS_MAX {
+            return Err(too_many("words"));
         }
         self.query.words.push(QueryWord {
             text: text.to_owned(),
             is_prefix,
             searches: 1,
         });
-        self.query.words.len() - 1
+        Ok(number)
     }
 }
 
@@ -589,6 +611,34 @@ mod tests {
         use Operator::{Excluded, None, Required};
         assert_eq!(operators, [None, None, Required, Excluded]);
         assert_eq!(query.alternatives().unwrap(), ["three"]);
+    }
+
+    #[test]
+    fn queries_are_bounded() {
+        let texts = |part: &dyn Fn(usize) -> String, count| (0..count).map(part).collect::<String>();
+        let beside = |count| texts(&|_| "(apple)".to_owned(), count);
+        let nested = |count| format!("{}apple{}", "+(".repeat(count), ")".repeat(count));
+        let words = |count| texts(&|number| format!(" word{number}"), count);
+        let cases = [
+            (
+                "parentheses",
+                beside(PARENTHESES_MAX),
+                beside(PARENTHESES_MAX + 1),
+            ),
+            (
+                "parentheses",
+                nested(PARENTHESES_MAX),
+                nested(PARENTHESES_MAX + 1),
+            ),
+            ("parentheses", beside(1), beside(200_000)),
+            ("parentheses", nested(1), nested(200_000)),
+            ("words", words(WORDS_MAX), words(WORDS_MAX + 1)),
+            ("words", " apple".repeat(50_000), words(50_000)),
+        ];
+        for (what, enough, more) in cases {
+            assert_eq!(error(&enough), "");
+            assert!(error(&more).contains(&format!("so many {what}")));
+        }
     }
 
     #[test]
