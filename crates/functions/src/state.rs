@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use types::Value;
 
+use crate::full_text::parsed::ParsedQueries;
 use crate::math::sequence::Sequence;
 use crate::pattern::regex_cache::RegexCache;
 
@@ -14,6 +15,7 @@ pub struct StatementState {
     /// `RAND(seed)`'s sequences, by the address of the call's arguments in the plan.
     pub(crate) random: Mutex<HashMap<usize, Sequence>>,
     pub(crate) regexes: RegexCache,
+    pub(crate) full_text_queries: ParsedQueries,
     /// User variables that `@a := x` has assigned.
     assigned: Mutex<HashMap<String, Value>>,
     /// The values of [`crate::Expr::Outer`], by slot.
@@ -55,6 +57,7 @@ impl StatementState {
         assigned.clear();
         random.clear();
         self.regexes.clear();
+        self.full_text_queries.clear();
         self.outer.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
     }
 

@@ -2,7 +2,8 @@
 //!
 //! - [`words`]: what the words of a text are.
 //! - [`query`]: what the text behind AGAINST asks.
-//! - [`rank`]: how relevant a row is for it.
+//! - [`rank`]: how relevant a row is for it; [`keys`]: the words of both, by number.
+//! - [`parsed`]: the queries of a statement.
 //!
 //! A FULLTEXT index has an entry for each word of a row. The words are the elements of a hidden column, whose
 //! expression is `stemdb_words(column, ...)`. MATCH is bound as a call of [`MATCH`], whose arguments include how
@@ -10,6 +11,8 @@
 //!
 //! Source: manual 12.9 "Full-Text Search Functions"; `storage/innobase/fts` of MySQL.
 
+mod keys;
+pub(crate) mod parsed;
 mod query;
 mod rank;
 mod words;
@@ -150,7 +153,8 @@ fn nth(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [Datum::String(text), mode, kind, number, _] = args else {
         return Ok(Value::Null);
     };
-    let query = Query::parse(text, Mode::of_code(mode.bytes()), call.arg_type(4).collation)?;
+    let queries = &call.ctx.state.full_text_queries;
+    let query = queries.parse(text, Mode::of_code(mode.bytes()), call.arg_type(4).collation)?;
     let is_prefix = kind.bytes() == b"prefix";
     let mut words = query.words.iter().filter(|word| word.is_prefix == is_prefix);
     let word = words.nth(count_of(Some(number)) as usize);
@@ -191,7 +195,7 @@ fn match_against(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         .args
         .last()
         .map_or(Collation::DEFAULT, |column| column.ty().collation);
-    let query = Query::parse(query, mode, collation)?;
+    let query = call.ctx.state.full_text_queries.parse(query, mode, collation)?;
     let texts: Vec<&str> = columns.iter().filter_map(text).collect();
     if rows.is_null() {
         let found = rank::relevance(&query, mode.parser, collation, &texts, None);

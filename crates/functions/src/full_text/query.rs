@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use types::collation::character_count;
 use types::{Collation, Error, Result, errno};
 
-use super::words::{self, CHARS_MAX, CHARS_MIN, NGRAM_CHARS, Parser};
+use super::keys::{Keys, sort_key};
+use super::words::{self, CHARS_MAX, CHARS_MIN, Indexed, NGRAM_CHARS, Parser};
 
 /// How many words a phrase may have.
 const PHRASE_WORDS_MAX: usize = 128;
@@ -78,8 +79,10 @@ pub(super) enum Operand {
 pub(super) struct Phrase {
     /// The numbers of its words that an index can have; the first is also the first of `parts`.
     pub words: Vec<usize>,
-    /// All of its words from the first of those on.
-    pub parts: Vec<String>,
+    /// All of its words from the first of those on, as numbers of [`Query::keys`].
+    pub parts: Vec<usize>,
+    /// Those of them that an index can have.
+    pub indexed: Vec<usize>,
     /// `@n`: the words are among `n` words of the text, in any order.
     pub distance: Option<usize>,
 }
@@ -92,12 +95,15 @@ pub struct QueryWord {
     pub is_prefix: bool,
     /// How often it is searched. InnoDB counts the rows that have it anew each time.
     pub searches: u64,
+    /// Its number among the parts of [`Query::keys`], if an index can have it and it is no prefix.
+    pub(super) part: Option<usize>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
     pub words: Vec<QueryWord>,
     pub(super) steps: Vec<(Operator, Operand)>,
+    pub(super) keys: Keys,
     /// The whole query is a word without an operator.
     pub(super) is_word: bool,
 }
@@ -108,9 +114,10 @@ impl Query {
     /// parentheses.
     pub fn parse(text: &str, mode: Mode, collation: Collation) -> Result<Self> {
         let text = words::folded(text, collation);
+        let indexed = Indexed::new(mode.parser, collation);
         let reader = Reader {
             mode,
-            collation,
+            indexed: &indexed,
             tokens: tokens(&text, mode.boolean),
             at: 0,
             parentheses: 0,
@@ -126,6 +133,7 @@ impl Query {
             query: &mut query,
             numbers: HashMap::new(),
             mode,
+            indexed: &indexed,
             collation,
         };
         made.list(Operator::None, &nodes, &mut steps)?;
@@ -257,7 +265,7 @@ impl Node {
 
 struct Reader<'t> {
     mode: Mode,
-    collation: Collation,
+    indexed: &'t Indexed,
     tokens: Vec<Token<'t>>,
     at: usize,
     /// How many pairs of them were begun.
@@ -412,7 +420,7 @@ impl<'t> Reader<'t> {
                 distance: None,
             }));
         }
-        if character_count(text) >= NGRAM_CHARS || !words::is_indexed(Parser::Ngram, text, self.collation) {
+        if character_count(text) >= NGRAM_CHARS || !self.indexed.has(text) {
             return Err(Error::not_supported(
                 "word* where the index is of ngrams",
                 "leave the * out: the parts of words are found without it",
@@ -447,6 +455,7 @@ struct Made<'q> {
     /// The numbers of its words, by sort key and [`QueryWord::is_prefix`].
     numbers: HashMap<(Vec<u8>, bool), usize>,
     mode: Mode,
+    indexed: &'q Indexed,
     collation: Collation,
 }
 
@@ -530,16 +539,22 @@ impl Made<'_> {
         let mut phrase = Phrase {
             words: Vec::new(),
             parts: Vec::new(),
+            indexed: Vec::new(),
             distance: distance.filter(|distance| *distance > 0),
         };
         for part in words::parts(self.mode.parser, text) {
-            if words::is_indexed(self.mode.parser, part, self.collation) {
+            let is_indexed = self.indexed.has(part);
+            if is_indexed {
                 phrase.words.push(self.word(part, false)?);
             }
             if !phrase.words.is_empty() {
-                phrase.parts.push(part.to_owned());
+                let part = self.query.keys.add_part(sort_key(self.collation, part));
+                phrase.parts.push(part);
+                phrase.indexed.extend(is_indexed.then_some(part));
             }
         }
+        phrase.indexed.sort_unstable();
+        phrase.indexed.dedup();
         match phrase.words.len() > PHRASE_WORDS_MAX {
             true => Err(Error::new(
                 errno::ER_UNKNOWN_ERROR,
@@ -551,10 +566,9 @@ impl Made<'_> {
 
     /// The number of a word.
     fn word(&mut self, text: &str, is_prefix: bool) -> Result<usize> {
-        let mut key = Vec::new();
-        self.collation.sort_key(text.as_bytes(), &mut key);
+        let key = sort_key(self.collation, text);
         let count = self.query.words.len();
-        let number = *self.numbers.entry((key, is_prefix)).or_insert(count);
+        let number = *self.numbers.entry((key.clone(), is_prefix)).or_insert(count);
         if let Some(word) = self.query.words.get_mut(number) {
             // As InnoDB counts: rows with a prefix are not counted again.
             word.searches += u64::from(!is_prefix);
@@ -563,10 +577,17 @@ impl Made<'_> {
         if count == WORDS_MAX {
             return Err(too_many("words"));
         }
+        if is_prefix {
+            self.query
+                .keys
+                .add_prefix(character_count(text), key.clone(), number);
+        }
+        let is_part = !is_prefix && self.indexed.has(text);
         self.query.words.push(QueryWord {
             text: text.to_owned(),
             is_prefix,
             searches: 1,
+            part: is_part.then(|| self.query.keys.add_part(key)),
         });
         Ok(number)
     }
