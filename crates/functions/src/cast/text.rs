@@ -19,6 +19,9 @@ const FLOAT_WIDTH: usize = 12;
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
 pub(super) fn to_text(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    if is_too_long(conversion) {
+        return too_large(conversion);
+    }
     if conversion.to.is_binary() {
         to_binary(value, conversion)
     } else {
@@ -84,6 +87,31 @@ fn to_binary(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
         bytes.resize(limit, 0);
     }
     Ok(Value::Bytes(bytes))
+}
+
+/// Whether the type's length is one that no packet has room for.
+fn is_too_long(conversion: &Conversion<'_>) -> bool {
+    let to = &conversion.to;
+    let has_length = !conversion.implicit && to.length != UNLIMITED && to.is_string();
+    let length = match to.is_blob_or_text() {
+        true => to.length / to.collation.charset().max_bytes_per_char(),
+        false => to.length,
+    };
+    has_length && length as usize > conversion.ctx.max_allowed_packet
+}
+
+/// Warning 1301 and NULL.
+fn too_large(conversion: &Conversion<'_>) -> Result<Value> {
+    let name = match conversion.to.is_binary() {
+        true => "cast_as_binary",
+        false => "cast_as_char",
+    };
+    let limit = conversion.ctx.max_allowed_packet;
+    conversion.ctx.warn(
+        1301,
+        format!("Result of {name}() was larger than max_allowed_packet ({limit}) - truncated"),
+    )?;
+    Ok(Value::Null)
 }
 
 /// Whether the type has a length. A length so large that the result is a TEXT is no limit in practice.
