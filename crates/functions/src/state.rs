@@ -8,6 +8,7 @@ use types::Value;
 use crate::full_text::parsed::ParsedQueries;
 use crate::math::sequence::Sequence;
 use crate::pattern::regex_cache::RegexCache;
+use crate::user_variable::UserVariable;
 
 /// A part of [`crate::EvalContext`]. It is empty when a statement begins.
 #[derive(Default)]
@@ -17,21 +18,21 @@ pub struct StatementState {
     pub(crate) regexes: RegexCache,
     pub(crate) full_text_queries: ParsedQueries,
     /// User variables that `@a := x` has assigned.
-    assigned: Mutex<HashMap<String, Value>>,
+    assigned: Mutex<HashMap<String, UserVariable>>,
     /// The values of [`crate::Expr::Outer`], by slot.
     outer: Mutex<Vec<Value>>,
 }
 
 impl StatementState {
     /// Assigns to a user variable; the name is in lower case.
-    pub fn assign(&self, name: String, value: Value) {
+    pub fn assign(&self, name: String, value: impl Into<UserVariable>) {
         let mut assigned = self.assigned.lock().unwrap_or_else(|e| e.into_inner());
-        assigned.insert(name, value);
+        assigned.insert(name, value.into());
     }
 
     pub(crate) fn assigned(&self, name: &str) -> Option<Value> {
         let assigned = self.assigned.lock().unwrap_or_else(|e| e.into_inner());
-        assigned.get(name).cloned()
+        assigned.get(name).map(|variable| variable.value.clone())
     }
 
     /// Sets the value of an outer column for the subquery that is opened next.
@@ -62,7 +63,7 @@ impl StatementState {
     }
 
     /// Removes the statement's assignments, which the session stores.
-    pub fn take_assigned(&self) -> HashMap<String, Value> {
+    pub fn take_assigned(&self) -> HashMap<String, UserVariable> {
         std::mem::take(&mut *self.assigned.lock().unwrap_or_else(|e| e.into_inner()))
     }
 }

@@ -350,6 +350,7 @@ fn bind_env<'a>(
         time_zone: session.settings.time_zone,
         div_precision_increment: session.settings.div_precision_increment,
         default_week_format: session.settings.default_week_format,
+        group_concat_max_len: session.settings.group_concat_max_len as u64,
         warnings: &session.diagnostics.planning,
         foreign_key_checks: session.settings.foreign_key_checks,
     }

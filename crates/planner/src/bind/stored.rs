@@ -126,6 +126,7 @@ pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_
         collation_server: stored.collation,
         div_precision_increment: 4,
         default_week_format: 0,
+        group_concat_max_len: 1024,
         time_zone: TimeZone::UTC,
         foreign_key_checks: true,
         system_variable: &|_, _| Err(names.refers_to_variable()),

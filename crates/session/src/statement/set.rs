@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accounts::name_in_backticks;
-use functions::{EvalContext, Expr};
+use functions::{EvalContext, Expr, UserVariable};
 use planner::command::SetItem;
 use schema::privilege::Privilege;
 use syntax::ast::VariableScope;
@@ -37,10 +37,10 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     session
         .diagnostics
         .add_all(items.iter().filter_map(of_deprecated_variable));
-    let pairs: Vec<(&SetItem, Option<Value>)> = items.iter().zip(values).collect();
+    let pairs: Vec<(&SetItem, Option<UserVariable>)> = items.iter().zip(values).collect();
     let (global, own): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(item, _)| is_global(item));
     for (item, value) in &global {
-        check_global(session, item, value.clone())?;
+        check_global(session, item, plain(value.clone()))?;
     }
     own.iter().try_for_each(|(item, _)| check_own(session, item))?;
     let was_autocommit = session.settings.run.autocommit;
@@ -187,11 +187,11 @@ fn check_becomes_read_only(
     }
 }
 
-fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Result<()> {
+fn set_item(session: &mut Session, item: &SetItem, value: Option<UserVariable>) -> Result<()> {
     match item {
-        SetItem::Variable { scope, name, .. } => set_variable(session, *scope, name, value),
+        SetItem::Variable { scope, name, .. } => set_variable(session, *scope, name, plain(value)),
         SetItem::User { name, .. } => {
-            let value = value.unwrap_or(Value::Null);
+            let value = value.unwrap_or(Value::Null.into());
             session.user_variables.set(name, value);
             session.state_changed();
             Ok(())
@@ -366,9 +366,12 @@ fn is_global(item: &SetItem) -> bool {
 }
 
 /// The value that an item sets; `None` for DEFAULT, and for an item without an expression.
-fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> {
+fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<UserVariable>> {
     match item {
-        SetItem::Variable { value, .. } => value.as_ref().map(|v| evaluate(v, eval)).transpose(),
+        SetItem::Variable { value, .. } => {
+            let value = value.as_ref().map(|v| evaluate(v, eval)).transpose()?;
+            Ok(value.map(UserVariable::from))
+        }
         SetItem::User { value, .. } => {
             let (value, ty) = functions::eval_assigned(value, functions::Row::None, eval)?;
             Ok(Some(as_variable(value, &ty)))
@@ -377,14 +380,19 @@ fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> 
     }
 }
 
-/// A value as a user variable stores it. A variable has only the type of its value, so dates, times, JSON and
-/// members of ENUM and SET become text.
-fn as_variable(value: Value, ty: &SqlType) -> Value {
+/// A value as a user variable stores it. A variable has only the type and collation of its value, so dates, times,
+/// JSON and members of ENUM and SET become text.
+fn as_variable(value: Value, ty: &SqlType) -> UserVariable {
     let is_printed = ty.is_temporal() || ty.has_members() || ty.kind == TypeKind::Json;
-    if !is_printed || value.is_null() {
-        return value;
-    }
-    Value::String(value.display_text(ty))
+    let stored = match is_printed && !value.is_null() {
+        true => Value::String(value.display_text(ty)),
+        false => value,
+    };
+    UserVariable::new(stored, ty)
+}
+
+fn plain(variable: Option<UserVariable>) -> Option<Value> {
+    variable.map(|variable| variable.value)
 }
 
 fn evaluate(expr: &Expr, eval: &Arc<EvalContext>) -> Result<Value> {
@@ -399,10 +407,10 @@ mod tests {
     fn user_variables_hold_dates_as_text() {
         let day = functions::TimeZone::UTC.from_unix_us(86_400_000_000).pack();
         assert_eq!(
-            as_variable(Value::UInt(day), &SqlType::datetime(0)),
+            as_variable(Value::UInt(day), &SqlType::datetime(0)).value,
             Value::String("1970-01-02 00:00:00".to_owned())
         );
-        assert_eq!(as_variable(Value::Int(5), &SqlType::BIGINT), Value::Int(5));
-        assert_eq!(as_variable(Value::Null, &SqlType::datetime(0)), Value::Null);
+        assert_eq!(as_variable(Value::Int(5), &SqlType::BIGINT).value, Value::Int(5));
+        assert_eq!(as_variable(Value::Null, &SqlType::datetime(0)).value, Value::Null);
     }
 }

@@ -98,7 +98,7 @@ pub struct Settings {
 }
 
 /// The variables of [`Settings::plan_environment`].
-const PLAN_ENVIRONMENT: [&str; 10] = [
+const PLAN_ENVIRONMENT: [&str; 11] = [
     "sql_mode",
     "character_set_client",
     "collation_connection",
@@ -106,6 +106,7 @@ const PLAN_ENVIRONMENT: [&str; 10] = [
     "optimizer_switch",
     "div_precision_increment",
     "default_week_format",
+    "group_concat_max_len",
     "foreign_key_checks",
     "lc_time_names",
     "sql_require_primary_key",
