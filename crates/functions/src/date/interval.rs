@@ -219,7 +219,10 @@ fn add(call: &Call<'_>, args: &[Datum<'_>], sign: i128) -> Result<Value> {
     };
     let unit = Unit::parse(unit)?;
     let Some(span) = span(amount, unit, sign) else {
-        return overflow(call);
+        return match unit.fields().len() {
+            1 => overflow(call),
+            _ => misread(call),
+        };
     };
     if call.ty.kind == TypeKind::Time {
         return add_to_time(call, date, span);
@@ -251,6 +254,14 @@ fn spells_date_only(datum: &Datum<'_>) -> bool {
 
 fn overflow(call: &Call<'_>) -> Result<Value> {
     temporal::overflow(call.ctx)?;
+    Ok(Value::Null)
+}
+
+/// An amount of several fields that cannot be read. MySQL does not warn of one that is added to a TIME.
+fn misread(call: &Call<'_>) -> Result<Value> {
+    if call.ty.kind != TypeKind::Time {
+        temporal::overflow_of("date_add_interval", call.ctx)?;
+    }
     Ok(Value::Null)
 }
 
