@@ -5,13 +5,17 @@
 
 MYSQL-TEST is the folder `mysql-test` of MySQL's sources, which are not part of this repository; FILEs are below it, such as
 t/join.test. Both servers are on 127.0.0.1, have an account root without a password, and lose all databases and accounts:
-start them for this only, and anew if a file has changed what cannot be changed back (root's password). Each FILE gets DIR/FILE.diff with the differences, and a line with their numbers by kind:
+start them for this only, and anew if a file has changed what cannot be changed back (root's password). Each FILE gets
+DIR/FILE.diff with the differences, and a line with their numbers by kind:
 
     LOST             StemDB has ended the connection, or has not answered within 25 s
     ROWS, ORDER      other rows; the same rows in another order than ORDER BY says
     REFUSED          StemDB does not have this (error 1235), and MySQL does
     ERROR_HERE       only StemDB has an error;  NO_ERROR_HERE: only MySQL has one;  CODE, MESSAGE: both, but others
     WARNINGS, TYPES, NAMES, AFFECTED, RESULTS
+    CONNECT          only one of both accepts the login, or they refuse it with different errors
+    NOT_SENT         a statement of send, which is not run
+    OUT_OF_TIME      the file has taken --seconds, and its rest was not run
 
 Where only StemDB fails to change a table, it gets MySQL's table, so that later statements can still be compared. Differences
 may all the same follow from earlier ones. Not run: send and reap, programs, plans of EXPLAIN, counters of SHOW STATUS.
@@ -35,6 +39,7 @@ SIDES = ("mysql", "stemdb")
 ANSWER_SECONDS = 25
 LOST = (2006, 2013, 2014, 2055)
 NOT_SUPPORTED = 1235
+JSON = 245
 ENGINES = "myisam|heap|memory|merge|mrg_myisam|archive|csv|blackhole|ndb|ndbcluster"
 # Files that only check whether a test can run, or that need programs.
 LEFT_OUT = re.compile(
@@ -138,7 +143,7 @@ class Server:
             connection.close()
 
     def run(self, name, text):
-        """The results of a text on a connection: (fields, rows), (affected, insert id), and last an error, if there is one."""
+        """The results of a text on a connection: (fields, rows), (affected, insert id), and last the error, if any."""
         results = []
         try:
             connection = self.connections.get(name)
@@ -435,7 +440,7 @@ class Run:
         if not made or not made[0][1].startswith(b"CREATE TABLE"):
             return
         definition = of_bytes(made[0][1])
-        definition = re.sub(r",\n  (FULLTEXT|SPATIAL) KEY [^\n]*?(?=,?\n)", "", definition)
+        definition = re.sub(r",\n  SPATIAL KEY [^\n]*?(?=,?\n)", "", definition)
         definition = re.sub(r"^CREATE TABLE `(?:[^`]|``)+`", lambda _: "CREATE TABLE " + name, definition)
         before = stemdb.rows(self.connection, "SELECT @@sql_mode, @@foreign_key_checks")
         if not before:
@@ -467,6 +472,8 @@ def literal(value, field):
         return "NULL"
     if type_code in (0, 1, 2, 3, 4, 5, 8, 9, 13, 246):
         return of_bytes(value)
+    if type_code == JSON:
+        is_binary = False
     return f"X'{value.hex()}'" if is_binary else f"CONVERT(X'{value.hex()}' USING utf8mb4)"
 
 

@@ -39,7 +39,6 @@ class Statement:
 class Command:
     name: str
     arguments: str
-    lines: list = field(default_factory=list)
 
 
 @dataclass
@@ -85,7 +84,7 @@ def parse(lines):
                         arguments = arguments.rstrip(";")
                     command = Command(name, arguments)
                     if name in WITH_LINES:
-                        at = lines_behind(command, lines, at)
+                        at = behind_lines(command, lines, at)
                     stack[-1].append(command)
                     continue
                 line = text
@@ -118,13 +117,12 @@ def parse(lines):
     return top
 
 
-def lines_behind(command, lines, at):
-    """Takes the lines of a command that has some. Returns where the next command is."""
+def behind_lines(command, lines, at):
+    """Skips the lines of a command that has some. Returns where the next command is."""
     words = command.arguments.split()
     position = WITH_LINES[command.name]
     end = words[position] if len(words) > position else "EOF"
     while at < len(lines) and lines[at].strip() != end:
-        command.lines.append(lines[at])
         at += 1
     return at + 1
 

@@ -81,6 +81,20 @@ impl From<StoredPrivileges> for Privileges {
 
 impl TablePrivileges {
     /// Those that at least one column has.
+    /// On a column alone.
+    pub fn of_column(&self, column: &str) -> PrivilegeSet {
+        let mut columns = self.columns.iter();
+        let found = columns.find(|(name, _)| types::same_name(name, column));
+        found.map_or(PrivilegeSet::NONE, |(_, privileges)| *privileges)
+    }
+
+    /// The privileges on a column, under the name that it was granted by first.
+    pub fn column_mut(&mut self, column: &str) -> &mut PrivilegeSet {
+        let known = self.columns.keys().find(|name| types::same_name(name, column));
+        let name = known.cloned().unwrap_or_else(|| column.to_owned());
+        self.columns.entry(name).or_default()
+    }
+
     pub fn of_columns(&self) -> PrivilegeSet {
         self.columns
             .values()
@@ -133,7 +147,7 @@ impl Privileges {
                 let of_table = self.table_mut(database, table);
                 of_table.table |= privileges.table;
                 for (column, privileges) in &privileges.columns {
-                    *of_table.columns.entry(column.clone()).or_default() |= *privileges;
+                    *of_table.column_mut(column) |= *privileges;
                 }
             }
         }
@@ -257,9 +271,7 @@ impl Privileges {
         let Some(granted) = self.on_table(database, table) else {
             return of_table;
         };
-        let mut columns = granted.columns.iter();
-        let found = columns.find(|(name, _)| name.eq_ignore_ascii_case(column));
-        found.map_or(of_table, |(_, of_column)| of_table | *of_column)
+        of_table | granted.of_column(column)
     }
 
     /// Whether there is anything that the account may do with a column.

@@ -34,6 +34,7 @@ fn grant(privileges: PrivilegeSet, level: GrantLevel) -> PrivilegeGrant {
     PrivilegeGrant {
         all: false,
         privileges,
+        lists_option: privileges.contains(PrivilegeSet::GRANT),
         dynamic: Vec::new(),
         columns: Vec::new(),
         level,

@@ -1,4 +1,5 @@
-//! Values that SET GLOBAL has given system variables, for all nodes that share the store.
+//! Values that SET GLOBAL has given system variables, for all nodes that share the store; and values that SET PERSIST
+//! has stored for the next start.
 //!
 //! Not here: which variables there are and what their values mean (`session`).
 
@@ -10,6 +11,8 @@ use crate::meta::{Meta, keys, read_all};
 
 /// A variable's name and its value, as SHOW VARIABLES prints it; `None` is NULL.
 pub type GlobalValue = (String, Option<String>);
+
+pub use crate::meta::record::PersistedRecord as Persisted;
 
 /// The stored values.
 pub struct Settings {
@@ -50,6 +53,42 @@ impl Settings {
         let records: Vec<SettingRecord> = read_all(&self.store.latest(), &range, "global variable")?;
         Ok(records.into_iter().map(|r| (r.name, r.value)).collect())
     }
+
+    /// Stores a value for the next start of every node.
+    ///
+    /// # Errors
+    /// Those of the store: then the value may be stored or not.
+    pub fn persist(&self, record: &Persisted) -> Result<()> {
+        let mut txn = Meta::begin(&self.store)?;
+        Meta::new(&mut txn).put(keys::persisted_variable(&record.name), record)?;
+        txn.commit(Durability::Sync)?;
+        Ok(())
+    }
+
+    /// The values for the next start, in the order in which they were stored.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn persisted(&self) -> Result<Vec<Persisted>> {
+        let range = keys::persisted_variables();
+        let mut records: Vec<Persisted> = read_all(&self.store.latest(), &range, "persisted variable")?;
+        records.sort_by_key(|record| record.at_us);
+        Ok(records)
+    }
+
+    /// Removes values for the next start.
+    ///
+    /// # Errors
+    /// Those of the store: then they may be removed or not.
+    pub fn forget<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let mut txn = Meta::begin(&self.store)?;
+        let mut meta = Meta::new(&mut txn);
+        for name in names {
+            meta.delete(keys::persisted_variable(name))?;
+        }
+        txn.commit(Durability::Sync)?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -59,7 +98,7 @@ mod tests {
     use kv::Store;
     use parking_lot::Mutex;
 
-    use super::{GlobalValue, Settings};
+    use super::{GlobalValue, Persisted, Settings};
     use crate::Cluster;
     use crate::node::NodeOptions;
 
@@ -80,6 +119,26 @@ mod tests {
         two.tick().unwrap();
         two.tick().unwrap();
         assert_eq!(*seen.lock(), [vec![], vec![value]]);
+    }
+
+    #[test]
+    fn persisted_values_come_in_the_order_of_their_statements() {
+        let settings = Settings::new(Store::memory());
+        let record = |name: &str, at_us| Persisted {
+            name: name.to_owned(),
+            value: Some("5".to_owned()),
+            at_us,
+            user: "root".to_owned(),
+            host: "localhost".to_owned(),
+        };
+        for (name, at_us) in [("a", 3), ("b", 1), ("c", 2), ("b", 4)] {
+            settings.persist(&record(name, at_us)).unwrap();
+        }
+        let expected = [record("c", 2), record("a", 3), record("b", 4)];
+        assert_eq!(settings.persisted().unwrap(), expected);
+        settings.forget(["a", "c", "d"]).unwrap();
+        assert_eq!(settings.persisted().unwrap(), [record("b", 4)]);
+        assert_eq!(settings.read().unwrap(), []);
     }
 
     #[test]

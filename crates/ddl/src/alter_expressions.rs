@@ -101,7 +101,8 @@ fn add_checks(changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
 }
 
 /// Checks all rows again for the CHECK constraints that read a column whose values change, directly or
-/// through generated columns.
+/// through generated columns. Where an expression has the default value of a column as it was before, MySQL copies the
+/// rows.
 fn recheck_changed(base: &Table, altered: &mut Altered) -> Result<()> {
     let Some(expressions) = planner::expressions(&altered.table)? else {
         return Ok(());
@@ -110,14 +111,46 @@ fn recheck_changed(base: &Table, altered: &mut Altered) -> Result<()> {
         let before = base.columns.iter().find(|before| before.id == after.id);
         before.is_some_and(|before| (&before.generated, &before.ty) != (&after.generated, &after.ty))
     };
+    let changes_default = |after: &Column| {
+        let before = base.columns.iter().find(|before| before.id == after.id);
+        let default = |column: &Column| (column.default.clone(), column.ty, column.nullable);
+        before.is_some_and(|before| default(before) != default(after))
+    };
     let columns = altered.table.columns.iter().enumerate();
     let mut changed: Vec<usize> = columns
+        .clone()
         .filter(|(_, column)| changes(column))
         .map(|(at, _)| at)
         .collect();
+    let redefaulted: Vec<usize> = columns
+        .filter(|(_, column)| changes_default(column))
+        .map(|(at, _)| at)
+        .collect();
+    let has_old_default = |defaults_of: &[usize]| defaults_of.iter().any(|at| redefaulted.contains(at));
+    let generated = expressions.generated.iter();
+    let generated = generated.filter(|generated| has_old_default(&generated.defaults_of));
+    let outdated: Vec<usize> = generated.map(|generated| generated.column).collect();
+    let stored = outdated
+        .iter()
+        .copied()
+        .chain(expressions.generated_from(&outdated));
+    let stored = stored
+        .map(|at| &altered.table.columns[at])
+        .filter(|column| !column.is_virtual());
+    altered.recomputed.extend(stored.map(|column| column.id));
+    if !outdated.is_empty()
+        || expressions
+            .checks
+            .iter()
+            .any(|check| has_old_default(&check.defaults_of))
+    {
+        rewrites(&mut altered.rewrite, Rewrite::BY_COPY);
+    }
+    changed.extend(outdated);
     changed.extend(expressions.generated_from(&changed));
     for check in &expressions.checks {
-        let is_affected = columns_of(&check.condition).iter().any(|at| changed.contains(at));
+        let reads = columns_of(&check.condition);
+        let is_affected = has_old_default(&check.defaults_of) || reads.iter().any(|at| changed.contains(at));
         if is_affected && !altered.new_checks.contains(&check.name) {
             altered.new_checks.push(check.name.clone());
         }
@@ -152,7 +185,7 @@ fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) 
     let is_redefined = |owner: &Column| {
         changes.iter().any(|change| match change {
             AlterChange::ModifyColumn { name, .. } | AlterChange::SetDefault { column: name, .. } => {
-                name.eq_ignore_ascii_case(&owner.name)
+                types::same_name(name, &owner.name)
             }
             _ => false,
         })
@@ -160,13 +193,14 @@ fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) 
     let mut dropped_checks = Vec::new();
     for (offset, column) in base.columns.iter().enumerate() {
         let is_dropped = match after(column.id) {
-            Some(after) if after.name.eq_ignore_ascii_case(&column.name) => continue,
+            Some(after) if types::same_name(&after.name, &column.name) => continue,
             after => after.is_none(),
         };
         for generated in &expressions.generated {
             let owner = &base.columns[generated.column];
             let stays = after(owner.id).is_some() && !is_redefined(owner);
-            if stays && owner.hidden && reads(&generated.value, offset) {
+            let needs = reads(&generated.value, offset) || generated.defaults_of.contains(&offset);
+            if stays && owner.hidden && needs {
                 return Err(Error::new(
                     3837,
                     format!(
@@ -175,7 +209,7 @@ fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) 
                     ),
                 ));
             }
-            if stays && reads(&generated.value, offset) {
+            if stays && needs {
                 return Err(Error::new(
                     3108,
                     format!("Column '{}' has a generated column dependency.", column.name),
@@ -185,7 +219,8 @@ fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) 
         for default in &expressions.defaults {
             let owner = &base.columns[default.column];
             let stays = after(owner.id).is_some() && !is_redefined(owner);
-            if stays && reads(&default.value, offset) {
+            let needs = reads(&default.value, offset) || default.defaults_of.contains(&offset);
+            if stays && needs {
                 return Err(default_needs(column, base));
             }
         }
@@ -248,7 +283,7 @@ fn fill_new_columns(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Re
             .as_ref()
             .is_some_and(|generated| generated.stored)
         {
-            rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
+            rewrites(&mut altered.rewrite, Rewrite::BY_COPY);
         }
         let Some(default) = expressions.default_of(at) else {
             continue;
@@ -260,7 +295,7 @@ fn fill_new_columns(base: &Table, altered: &mut Altered, ctx: &DdlContext) -> Re
             ));
         }
         if !columns_of(default).is_empty() {
-            rewrites(&mut altered.rewrite, Rewrite::COMPUTED);
+            rewrites(&mut altered.rewrite, Rewrite::BY_COPY);
             continue;
         }
         match constant(default, column, ctx) {

@@ -9,12 +9,13 @@ use schema::default_value;
 use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position};
 use schema::foreign_key::{is_superfluous, new_keys};
 use schema::indexes;
-use schema::limits::check_table;
+use schema::limits::{check_table, key_part_bytes_max, shortened_part};
 use schema::model::{Column, Default, ForeignKey, Index, IndexPart, SchemaState, Table};
 use schema::sharded_id;
-use types::{Error, Result, SqlType, TypeKind, Warning, errno};
+use types::{Error, Result, SqlType, TypeKind, Warning};
 
 use crate::alter_expressions;
+use crate::alter_messages as messages;
 use crate::altered::Altered;
 use crate::context::DdlContext;
 use crate::conversion::conversion;
@@ -22,11 +23,6 @@ use crate::modify::{self, compatible};
 use crate::partition::columns::check_columns_stay;
 use crate::rewrite::{Rewrite, rewrites};
 use crate::{partition, primary_key};
-
-const NAME_CHARS_MAX: usize = 64;
-const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
-const ER_FK_COLUMN_CANNOT_DROP: u16 = 1828;
-const ER_CONSTRAINT_NOT_FOUND: u16 = 3940;
 
 struct DraftColumn {
     column: Column,
@@ -36,6 +32,8 @@ struct DraftColumn {
 
 struct DraftIndex {
     index: Index,
+    /// Its id before the change, which stays if the index is built again; `None` for a new index.
+    before: Option<i64>,
     /// Column ids, since offsets change, and the parts before the change.
     parts: Vec<(i64, IndexPart)>,
 }
@@ -56,9 +54,12 @@ struct Draft<'a> {
     max_index_id: i64,
     only_if_empty: Option<Error>,
     rewrite: Option<Rewrite>,
+    /// See [`Altered::recomputed`].
+    recomputed: Vec<i64>,
     closed: bool,
     /// Names of columns have a new meaning, so an expression with the same text is a different one.
     renames: bool,
+    warnings: Vec<Warning>,
 }
 
 /// Computes the result of an ALTER TABLE.
@@ -75,10 +76,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     draft.change_columns(changes)?;
     draft.place_columns(changes)?;
     if draft.columns.is_empty() {
-        return Err(Error::new(
-            errno::ER_CANT_REMOVE_ALL_FIELDS,
-            "You can't delete all columns with ALTER TABLE; use DROP TABLE instead",
-        ));
+        return Err(messages::all_columns_dropped());
     }
     refused.map_or(Ok(()), Err)?;
     draft.change_indexes(changes)?;
@@ -86,6 +84,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     // This comes before new indexes, which may have the same names, and then expressions with the same names.
     draft.drop_unused_expressions();
     draft.add_indexes(changes)?;
+    draft.shorten_parts(changes);
     let mut altered = draft.finish()?;
     let replaces = |change: &AlterChange| match change {
         AlterChange::Repartition(change) => partition::columns::replaces_all(change),
@@ -100,7 +99,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         .iter()
         .any(|change| matches!(change, AlterChange::Validate | AlterChange::Copy))
     {
-        rewrites(&mut altered.rewrite, Rewrite::ON_DEMAND);
+        rewrites(&mut altered.rewrite, Rewrite::BY_COPY);
     }
     partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
@@ -131,12 +130,18 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
             _ => {}
         }
     }
-    let mut warnings = check_table(&altered.table)?;
-    // Warnings about the definition before are not repeated.
-    let before = check_table(base).unwrap_or_default();
-    warnings.retain(|w| !before.contains(w));
-    altered.warnings = warnings;
-    altered.warnings.extend(notes(base, changes));
+    match (check_table(&altered.table), check_table(base)) {
+        // A table of an earlier version may break rules that came later.
+        (Err(error), Err(before)) if (error.code, &error.message) == (before.code, &before.message) => {}
+        (warnings, before) => {
+            let mut warnings = warnings?;
+            // Warnings about the definition before are not repeated.
+            let before = before.unwrap_or_default();
+            warnings.retain(|w| !before.contains(w));
+            altered.warnings.append(&mut warnings);
+        }
+    }
+    altered.warnings.extend(messages::notes(base, changes));
     altered.conversion = conversion(base, &mut altered, ctx);
     Ok(altered)
 }
@@ -145,36 +150,14 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
 fn renames_column(change: &AlterChange) -> bool {
     match change {
         AlterChange::RenameColumn { .. } | AlterChange::DropColumn { .. } => true,
-        AlterChange::ModifyColumn { name, column, .. } => !column.name.eq_ignore_ascii_case(name),
+        AlterChange::ModifyColumn { name, column, .. } => !types::same_name(&column.name, name),
         _ => false,
     }
 }
 
-/// Whether it is another RENAME COLUMN of the same column, which MySQL no longer finds then.
-fn renames_as_well(change: &AlterChange, column: &str) -> bool {
-    matches!(change, AlterChange::RenameColumn { from, .. } if from.eq_ignore_ascii_case(column))
-}
-
-/// MySQL's notes about actions that do nothing.
-fn notes(table: &Table, changes: &[AlterChange]) -> Vec<Warning> {
-    let note = |change: &AlterChange| match change {
-        AlterChange::Keys => Some(Warning::note(
-            1031,
-            format!(
-                "Table storage engine for '{}' doesn't have this option",
-                table.name
-            ),
-        )),
-        AlterChange::OrderBy => Some(Warning::warning(
-            errno::ER_UNKNOWN_ERROR,
-            format!(
-                "ORDER BY ignored as there is a user-defined clustered index in the table '{}'",
-                table.name
-            ),
-        )),
-        _ => None,
-    };
-    changes.iter().filter_map(note).collect()
+/// Whether a change is a RENAME COLUMN of a column. A later RENAME COLUMN of the same column is error 1054 in MySQL.
+fn renames_it(change: &AlterChange, column: &str) -> bool {
+    matches!(change, AlterChange::RenameColumn { from, .. } if types::same_name(from, column))
 }
 
 /// `AUTO_RANDOM_BASE = next`.
@@ -191,14 +174,6 @@ fn check_base(table: &Table, next: u64) -> Result<u64> {
         )));
     }
     Ok(next.max(1))
-}
-
-/// Error 1176.
-fn no_key(name: &str, table: &Table) -> Error {
-    Error::new(
-        ER_KEY_DOES_NOT_EXIST,
-        format!("Key '{name}' doesn't exist in table '{}'", table.name),
-    )
 }
 
 fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
@@ -218,24 +193,6 @@ fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Res
     Ok(())
 }
 
-/// Error 1828: the key's own column.
-fn own_column_needed(column: &str, key: &ForeignKey) -> Error {
-    Error::new(
-        ER_FK_COLUMN_CANNOT_DROP,
-        format!(
-            "Cannot drop column '{column}': needed in a foreign key constraint '{}'",
-            key.name
-        ),
-    )
-}
-
-fn cannot_drop(name: &str) -> Error {
-    Error::new(
-        errno::ER_CANT_DROP_FIELD_OR_KEY,
-        format!("Can't DROP '{name}'; check that column/key exists"),
-    )
-}
-
 impl<'a> Draft<'a> {
     fn new(base: &'a Table, ctx: &'a DdlContext) -> Self {
         let columns = base
@@ -252,6 +209,7 @@ impl<'a> Draft<'a> {
             .cloned()
             .chain(base.integer_key())
             .map(|index| DraftIndex {
+                before: Some(index.id),
                 parts: index
                     .parts
                     .iter()
@@ -274,8 +232,10 @@ impl<'a> Draft<'a> {
             max_index_id: base.max_index_id,
             only_if_empty: None,
             rewrite: None,
+            recomputed: Vec::new(),
             closed: false,
             renames: false,
+            warnings: Vec::new(),
         }
     }
 
@@ -289,20 +249,14 @@ impl<'a> Draft<'a> {
     }
 
     fn require_before(&self, name: &str) -> Result<usize> {
-        self.find_before(name).ok_or_else(|| self.unknown_column(name))
+        self.find_before(name)
+            .ok_or_else(|| messages::unknown_column(name, self.base))
     }
 
     fn find_after(&self, name: &str) -> Option<usize> {
-        self.columns
-            .iter()
-            .position(|c| c.column.name.eq_ignore_ascii_case(name))
-    }
-
-    fn unknown_column(&self, name: &str) -> Error {
-        Error::new(
-            errno::ER_BAD_FIELD_ERROR,
-            format!("Unknown column '{name}' in '{}'", self.base.name),
-        )
+        let columns = || self.columns.iter().map(|c| c.column.name.as_str());
+        let exact = columns().position(|column| column.eq_ignore_ascii_case(name));
+        exact.or_else(|| columns().position(|column| types::same_name(column, name)))
     }
 
     /// Whether a column, by its offset before the change, is in the primary key, and the primary key stays.
@@ -322,7 +276,8 @@ impl<'a> Draft<'a> {
         });
         if drops {
             let at = self.indexes.iter().position(|draft| draft.index.primary);
-            self.indexes.remove(at.ok_or_else(|| cannot_drop("PRIMARY"))?);
+            self.indexes
+                .remove(at.ok_or_else(|| messages::cannot_drop("PRIMARY"))?);
         }
         Ok(())
     }
@@ -341,21 +296,18 @@ impl<'a> Draft<'a> {
             let found = self
                 .foreign_keys
                 .iter()
-                .position(|k| k.key.name.eq_ignore_ascii_case(name));
+                .position(|k| types::same_name(&k.key.name, name));
             let is_constraint = matches!(change, AlterChange::DropConstraint { .. });
-            let is_unique = |index: &Index| index.unique && index.name.eq_ignore_ascii_case(name);
+            let is_unique = |index: &Index| index.unique && types::same_name(&index.name, name);
             match found {
                 Some(at) => drop(self.foreign_keys.remove(at)),
                 None if is_constraint && self.base.public_indexes().any(is_unique) => {
                     rest.push(AlterChange::DropIndex { name: name.clone() });
                 }
                 None if is_constraint => {
-                    return Err(Error::new(
-                        ER_CONSTRAINT_NOT_FOUND,
-                        format!("Constraint '{name}' does not exist."),
-                    ));
+                    return Err(messages::no_constraint(name));
                 }
-                None => return Err(cannot_drop(name)),
+                None => return Err(messages::cannot_drop(name)),
             }
         }
         Ok(rest)
@@ -369,12 +321,12 @@ impl<'a> Draft<'a> {
                 continue;
             };
             let Some(at) = self.find_before(name) else {
-                absent.get_or_insert_with(|| cannot_drop(name));
+                absent.get_or_insert_with(|| messages::cannot_drop(name));
                 continue;
             };
             let id = self.columns.remove(at).column.id;
             if let Some(key) = self.foreign_keys.iter().find(|key| key.columns.contains(&id)) {
-                needed.get_or_insert_with(|| own_column_needed(name, &key.key));
+                needed.get_or_insert_with(|| messages::own_column_needed(name, &key.key));
             }
         }
         needed.or(absent)
@@ -385,14 +337,11 @@ impl<'a> Draft<'a> {
             match change {
                 AlterChange::ModifyColumn { name, column, .. } => self.modify_column(name, column)?,
                 AlterChange::RenameColumn { from, to } => {
-                    if changes[..number].iter().any(|other| renames_as_well(other, from)) {
-                        return Err(self.unknown_column(from));
+                    if changes[..number].iter().any(|other| renames_it(other, from)) {
+                        return Err(messages::unknown_column(from, self.base));
                     }
-                    if to.chars().count() > NAME_CHARS_MAX {
-                        return Err(Error::new(
-                            errno::ER_WRONG_COLUMN_NAME,
-                            format!("Incorrect column name '{to}'"),
-                        ));
+                    if types::name::is_too_long(to) {
+                        return Err(messages::wrong_column_name(to));
                     }
                     let at = self.require_before(from)?;
                     self.columns[at].column.name.clone_from(to);
@@ -423,7 +372,7 @@ impl<'a> Draft<'a> {
     fn modify_column(&mut self, name: &str, new: &Column) -> Result<()> {
         let at = self.require_before(name)?;
         let Some(before) = self.columns[at].before else {
-            return Err(self.unknown_column(name));
+            return Err(messages::unknown_column(name, self.base));
         };
         let old = &self.base.columns[before];
         let primary = self.in_primary_key(before);
@@ -485,7 +434,8 @@ impl<'a> Draft<'a> {
             if column.is_virtual() {
                 self.rebuild_indexes(column.id);
             } else if !stays && self.columns.iter().any(|c| c.before == Some(at)) {
-                rewrites(&mut self.rewrite, Rewrite::COMPUTED);
+                rewrites(&mut self.rewrite, Rewrite::BY_COPY);
+                self.recomputed.push(column.id);
             }
         }
         Ok(())
@@ -510,7 +460,9 @@ impl<'a> Draft<'a> {
                 Position::Last => self.columns.len(),
                 Position::First => 0,
                 Position::After(name) => {
-                    let before = self.find_after(name).ok_or_else(|| self.unknown_column(name))?;
+                    let before = self
+                        .find_after(name)
+                        .ok_or_else(|| messages::unknown_column(name, self.base))?;
                     before + 1
                 }
             };
@@ -549,63 +501,43 @@ impl<'a> Draft<'a> {
         let mode = &self.ctx.sql_mode;
         let is_implicit =
             matches!(column.default, Default::None) && !column.nullable && column.generated.is_none();
-        if is_implicit && column.ty.is_datetime() && mode.strict && mode.no_zero_date {
-            let what = if column.ty.kind == TypeKind::Date {
-                "date"
-            } else {
-                "datetime"
-            };
-            self.only_if_empty = Some(Error::new(
-                errno::ER_TRUNCATED_WRONG_VALUE,
-                format!(
-                    "Incorrect {what} value: '{}' for column '{}' at row 1",
-                    default_value::implicit(&column.ty),
-                    column.name
-                ),
-            ));
+        // MySQL does not check a TIMESTAMP.
+        let is_date = matches!(column.ty.kind, TypeKind::Date | TypeKind::DateTime);
+        if is_implicit && is_date && mode.strict && mode.no_zero_date {
+            self.only_if_empty = Some(messages::zero_date(column));
         }
     }
 
     fn change_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
-        let position = |indexes: &[DraftIndex], base: &Table, name: &str| {
-            let named = base.public_indexes().find(|i| i.name.eq_ignore_ascii_case(name));
-            // One that is built anew has another id.
-            let is_anew =
-                |i: &DraftIndex| i.index.id > base.max_index_id && i.index.name.eq_ignore_ascii_case(name);
-            match named {
-                Some(named) => indexes.iter().position(|i| i.index.id == named.id || is_anew(i)),
-                // An integer primary key has no index.
-                None => indexes.iter().position(|i| {
-                    i.index.id == 0 && i.index.primary && i.index.name.eq_ignore_ascii_case(name)
-                }),
-            }
+        let base = self.base;
+        let position = |indexes: &[DraftIndex], name: &str| {
+            let mut before = base.public_indexes().cloned().chain(base.integer_key());
+            let named = before.find(|index| types::same_name(&index.name, name))?;
+            indexes.iter().position(|draft| draft.before == Some(named.id))
         };
         for change in changes {
             match change {
                 AlterChange::DropIndex { name } if !name.eq_ignore_ascii_case("PRIMARY") => {
-                    let at = position(&self.indexes, self.base, name).ok_or_else(|| cannot_drop(name))?;
+                    let at = position(&self.indexes, name).ok_or_else(|| messages::cannot_drop(name))?;
                     self.indexes.remove(at);
                 }
                 AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case("PRIMARY") => {
-                    return Err(Error::new(
-                        errno::ER_WRONG_NAME_FOR_INDEX,
-                        format!("Incorrect index name '{from}'"),
-                    ));
+                    return Err(messages::wrong_index_name(from));
                 }
                 AlterChange::RenameIndex { from, to } => {
-                    let at = position(&self.indexes, self.base, from)
+                    let at = position(&self.indexes, from)
                         .filter(|&at| !self.indexes[at].index.primary)
-                        .ok_or_else(|| no_key(from, self.base))?;
+                        .ok_or_else(|| messages::no_key(from, self.base))?;
                     self.indexes[at].index.name.clone_from(to);
                 }
                 AlterChange::SetIndexVisibility { index, invisible } => {
-                    let at = position(&self.indexes, self.base, index);
+                    let at = position(&self.indexes, index);
                     if *invisible && at.is_some_and(|at| self.indexes[at].index.primary) {
-                        return Err(Error::new(3522, "A primary key index cannot be invisible"));
+                        return Err(messages::primary_invisible());
                     }
-                    let renamed = |change: &AlterChange| matches!(change, AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case(index));
+                    let renamed = |change: &AlterChange| matches!(change, AlterChange::RenameIndex { from, .. } if types::same_name(from, index));
                     let at = at.filter(|_| !changes.iter().any(renamed));
-                    let at = at.ok_or_else(|| no_key(index, self.base))?;
+                    let at = at.ok_or_else(|| messages::no_key(index, self.base))?;
                     self.indexes[at].index.invisible = *invisible;
                 }
                 _ => {}
@@ -621,7 +553,7 @@ impl<'a> Draft<'a> {
         let added_again = |id: i64| {
             let before = self.base.columns.iter().find(|column| column.id == id)?;
             let mut added = self.columns.iter().filter(|c| c.before.is_none());
-            let same = added.find(|c| c.column.name.eq_ignore_ascii_case(&before.name))?;
+            let same = added.find(|c| types::same_name(&c.column.name, &before.name))?;
             Some(same.column.id)
         };
         for index in &mut self.indexes {
@@ -658,10 +590,7 @@ impl<'a> Draft<'a> {
                 continue;
             };
             if *primary && self.indexes.iter().any(|draft| draft.index.primary) {
-                return Err(Error::new(
-                    errno::ER_MULTIPLE_PRI_KEY,
-                    "Multiple primary key defined",
-                ));
+                return Err(messages::several_primary_keys());
             }
             let parts = columns
                 .iter()
@@ -669,6 +598,7 @@ impl<'a> Draft<'a> {
                 .collect::<Result<Vec<_>>>()?;
             self.max_index_id += 1;
             self.indexes.push(DraftIndex {
+                before: None,
                 index: Index {
                     id: self.max_index_id,
                     name: name.clone().unwrap_or_default(),
@@ -689,12 +619,9 @@ impl<'a> Draft<'a> {
     }
 
     fn new_part(&self, part: &IndexColumn, primary: bool) -> Result<(i64, IndexPart)> {
-        let at = self.find_after(&part.name).ok_or_else(|| {
-            Error::new(
-                errno::ER_KEY_COLUMN_DOES_NOT_EXITS,
-                format!("Key column '{}' doesn't exist in table", part.name),
-            )
-        })?;
+        let at = self
+            .find_after(&part.name)
+            .ok_or_else(|| messages::no_key_column(&part.name))?;
         let made = IndexPart {
             column: at,
             prefix: part.prefix,
@@ -702,6 +629,46 @@ impl<'a> Draft<'a> {
             stored_descending: part.descending && !primary,
         };
         Ok((self.columns[at].column.id, made))
+    }
+
+    /// Shortens key parts that are too long for indexes that are not unique, outside strict mode.
+    fn shorten_parts(&mut self, changes: &[AlterChange]) {
+        if self.ctx.sql_mode.strict {
+            return;
+        }
+        let mut options = self.base.options.clone();
+        for change in changes {
+            if let AlterChange::Options(written) = change {
+                written.iter().for_each(|(name, value)| options.set(name, value));
+            }
+        }
+        let most = key_part_bytes_max(&options);
+        let before = key_part_bytes_max(&self.base.options);
+        // An index that was too long before, in a table of an earlier version, stays.
+        let was_too_long = |id: i64, prefix: Option<u32>| {
+            let column = self.base.columns.iter().find(|column| column.id == id);
+            column.is_some_and(|column| shortened_part(column, prefix, before).is_some())
+        };
+        for draft in self.indexes.iter_mut().filter(|draft| !draft.index.unique) {
+            let mut is_shortened = false;
+            for (id, part) in &mut draft.parts {
+                if draft.before.is_some() && was_too_long(*id, part.prefix) {
+                    continue;
+                }
+                let column = self.columns.iter().find(|column| column.column.id == *id);
+                if let Some((prefix, warning)) =
+                    column.and_then(|column| shortened_part(&column.column, part.prefix, most))
+                {
+                    part.prefix = Some(prefix);
+                    self.warnings.push(warning);
+                    is_shortened = true;
+                }
+            }
+            if is_shortened && draft.before == Some(draft.index.id) {
+                self.max_index_id += 1;
+                draft.index.id = self.max_index_id;
+            }
+        }
     }
 
     /// Removes the hidden columns of dropped indexes. New indexes have not got their hidden columns yet.
@@ -796,7 +763,7 @@ impl<'a> Draft<'a> {
         primary_key::choose_handle(&mut table)?;
         // Sorting the indexes also updates the position of a clustered primary index.
         indexes::normalize(&mut table)?;
-        if let Some(why) = primary_key::moves_rows(self.base, &table) {
+        if let Some(why) = primary_key::moves_rows(self.base, &table, &self.recomputed) {
             rewrites(&mut self.rewrite, why);
         }
         Ok(Altered {
@@ -808,6 +775,7 @@ impl<'a> Draft<'a> {
             adds_checks: false,
             only_if_empty: self.only_if_empty,
             rewrite: self.rewrite,
+            recomputed: self.recomputed,
             conversion: None,
             drops_misplaced: false,
             closed: self.closed,
@@ -817,7 +785,7 @@ impl<'a> Draft<'a> {
             auto_increment: None,
             auto_random_base: None,
             rows: 0,
-            warnings: Vec::new(),
+            warnings: self.warnings,
         })
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Altered {
     pub only_if_empty: Option<Error>,
     /// Set if the rows must be rewritten. Then there are no separate new indexes.
     pub rewrite: Option<Rewrite>,
+    /// The ids of stored generated columns whose values change although their definitions stay.
+    pub recomputed: Vec<i64>,
     pub conversion: Option<Conversion>,
     /// Rows that belong to no partition are dropped when rows are rewritten.
     pub drops_misplaced: bool,

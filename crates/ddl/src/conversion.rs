@@ -14,7 +14,7 @@ pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) 
     let after = &mut altered.table;
     // Partitions that were exchanged with tables can have rows with the same hidden ids.
     let mixes = rewrite.closed && base.partitioning.is_some() && base.handle == Handle::Hidden;
-    let handles = if keeps_handles(base, after) && !mixes {
+    let handles = if keeps_handles(base, after, &altered.recomputed) && !mixes {
         ShadowHandles::Same
     } else if after.handle == Handle::Hidden {
         ShadowHandles::New

@@ -10,16 +10,19 @@ use schema::foreign_key::{
     KeyIndex, backticked, changing_action, check_child, check_names, check_parent, has_child_index,
     rename_child, unknown_parent,
 };
-use schema::model::{ForeignKey, Reference, ReferenceAction, Schema, Table};
+use schema::model::{Column, ForeignKey, Reference, ReferenceAction, Schema, Table};
 use types::{Error, Result, errno};
 
 use crate::altered::Altered;
 use crate::change::Change;
 use crate::context::DdlContext;
+use crate::modify::keeps_values;
 
 const ER_CANNOT_ADD_FOREIGN: u16 = 1215;
 const ER_DROP_INDEX_FK: u16 = 1553;
 const ER_FK_COLUMN_CANNOT_DROP_CHILD: u16 = 1829;
+const ER_FK_COLUMN_CANNOT_CHANGE: u16 = 1832;
+const ER_FK_COLUMN_CANNOT_CHANGE_CHILD: u16 = 1833;
 const ER_FK_CANNOT_DROP_PARENT: u16 = 3730;
 const ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN: u16 = 3823;
 
@@ -402,6 +405,53 @@ pub(crate) fn check_altered(
             return Err(index_needed(base, altered));
         }
     }
+    match ctx.foreign_key_checks {
+        true => check_types_stay(schema, base, altered),
+        false => Ok(()),
+    }
+}
+
+/// A column of a key keeps its type if stored values would have to change: they might lose the rows that they refer to.
+///
+/// # Errors
+/// 1833 for a column that a child refers to, 1832 for a column of the child.
+fn check_types_stay(schema: &Schema, base: &Table, altered: &Altered) -> Result<()> {
+    let after = &altered.table;
+    let changed = |old: &&Column| {
+        let new = after.columns.iter().find(|new| new.id == old.id);
+        new.is_some_and(|new| !keeps_values(old, new))
+    };
+    let changed_of = |columns: &[usize]| columns.iter().map(|&at| &base.columns[at]).find(changed);
+    let stays = |key: &ForeignKey| after.foreign_keys.iter().any(|other| other.name == key.name);
+    for reference in children_of(schema, &name_of(base)) {
+        let Some(key) = reference
+            .key()
+            .filter(|key| reference.child.id != base.id || stays(key))
+        else {
+            continue;
+        };
+        let columns = base.offsets_of(&key.parent_columns).unwrap_or_default();
+        if let Some(column) = changed_of(&columns) {
+            return Err(Error::new(
+                ER_FK_COLUMN_CANNOT_CHANGE_CHILD,
+                format!(
+                    "Cannot change column '{}': used in a foreign key constraint '{}' of table '{}.{}'",
+                    column.name, key.name, reference.child.database, reference.child.name
+                ),
+            ));
+        }
+    }
+    for key in base.foreign_keys.iter().filter(|key| stays(key)) {
+        if let Some(column) = changed_of(&key.columns) {
+            return Err(Error::new(
+                ER_FK_COLUMN_CANNOT_CHANGE,
+                format!(
+                    "Cannot change column '{}': used in a foreign key constraint '{}'",
+                    column.name, key.name
+                ),
+            ));
+        }
+    }
     Ok(())
 }
 
@@ -467,7 +517,7 @@ pub(crate) fn put_relatives(change: &mut Change<'_>, before: &Table, table: &mut
     let rename = |key: &mut ForeignKey| {
         key.parent = to.clone();
         for column in &mut key.parent_columns {
-            let new = renamed.iter().find(|(old, _)| old.eq_ignore_ascii_case(column));
+            let new = renamed.iter().find(|(old, _)| types::same_name(old, column));
             if let Some((_, new)) = new {
                 column.clone_from(new);
             }

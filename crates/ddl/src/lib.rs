@@ -46,6 +46,7 @@ mod about;
 mod alter;
 mod alter_check;
 mod alter_expressions;
+mod alter_messages;
 mod alter_plan;
 mod altered;
 mod backfill;

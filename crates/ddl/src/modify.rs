@@ -40,8 +40,15 @@ pub(crate) fn regenerated(old: &Column, new: &Column, regenerates: bool) -> Resu
             "'Changing the STORED status' is not supported for generated columns.",
         ));
     }
-    let recomputes = regenerates || (new.is_virtual() && old.ty != new.ty);
-    Ok(recomputes.then_some(Rewrite::COMPUTED))
+    let recomputes = regenerates || (new.is_virtual() && old.ty != new.ty && !grows(&old.ty, &new.ty));
+    Ok(recomputes.then_some(Rewrite::BY_COPY))
+}
+
+/// Whether a VARCHAR becomes longer, with as many bytes for its length: MySQL changes only the definition.
+fn grows(from: &SqlType, to: &SqlType) -> bool {
+    let is_long = |ty: &SqlType| ty.max_bytes() > 255;
+    let is_text = from.kind == TypeKind::VarChar && to.kind == TypeKind::VarChar;
+    is_text && from.collation == to.collation && from.length <= to.length && is_long(from) == is_long(to)
 }
 
 /// MODIFY and CHANGE can only give AUTO_RANDOM more shards, or turn an AUTO_INCREMENT primary key into

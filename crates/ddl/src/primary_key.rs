@@ -54,9 +54,9 @@ fn is_handle(table: &Table, column: usize) -> bool {
     })
 }
 
-/// The reason to rewrite the rows, if their keys change.
-pub(crate) fn moves_rows(before: &Table, after: &Table) -> Option<Rewrite> {
-    if keeps_handles(before, after) {
+/// The reason to rewrite the rows, if their keys change. `recomputed`: as of [`keeps_handles`].
+pub(crate) fn moves_rows(before: &Table, after: &Table, recomputed: &[i64]) -> Option<Rewrite> {
+    if keeps_handles(before, after, recomputed) {
         return None;
     }
     Some(match after.handle {
@@ -65,11 +65,12 @@ pub(crate) fn moves_rows(before: &Table, after: &Table) -> Option<Rewrite> {
     })
 }
 
-/// Whether each row has the same handle in both definitions of a table.
-pub(crate) fn keeps_handles(before: &Table, after: &Table) -> bool {
+/// Whether each row has the same handle in both definitions of a table. `recomputed`: the ids of stored columns whose
+/// expressions give other values.
+pub(crate) fn keeps_handles(before: &Table, after: &Table, recomputed: &[i64]) -> bool {
     let stays = |a: usize, b: usize| {
         let columns = before.columns.get(a).zip(after.columns.get(b));
-        columns.is_some_and(|(a, b)| a.id == b.id && keeps_values(a, b))
+        columns.is_some_and(|(a, b)| a.id == b.id && keeps_values(a, b) && !recomputed.contains(&a.id))
     };
     match (before.handle, after.handle) {
         (Handle::Hidden, Handle::Hidden) => true,

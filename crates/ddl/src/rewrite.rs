@@ -20,8 +20,9 @@ impl Rewrite {
         reason: Some("Cannot change column type INPLACE"),
         closed: false,
     };
-    /// Stored values of generated columns, or of defaults that read other columns.
-    pub(crate) const COMPUTED: Self = Self {
+    /// MySQL copies the rows and names no reason: stored values of generated columns, or of defaults that read
+    /// other columns; ALGORITHM=COPY; WITH VALIDATION.
+    pub(crate) const BY_COPY: Self = Self {
         copies: true,
         reason: None,
         closed: false,
@@ -44,8 +45,6 @@ impl Rewrite {
         reason: Some("Adding an auto-increment column requires a lock"),
         closed: true,
     };
-    /// ALGORITHM=COPY, or WITH VALIDATION.
-    pub(crate) const ON_DEMAND: Self = Self::COMPUTED;
     /// A rewrite that MySQL does INPLACE.
     pub(crate) const IN_PLACE: Self = Self {
         copies: false,

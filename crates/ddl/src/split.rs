@@ -220,7 +220,7 @@ fn index_position(table: &Table, name: &str) -> Result<usize> {
     let found = table
         .indexes
         .iter()
-        .position(|index| index.name.eq_ignore_ascii_case(name));
+        .position(|index| types::same_name(&index.name, name));
     found.filter(|&at| is_entries(at)).ok_or_else(|| {
         Error::new(
             errno::ER_KEY_DOES_NOT_EXITS,

@@ -52,8 +52,14 @@ pub fn new_temporary(
 /// CREATE TEMPORARY TABLE ... LIKE.
 ///
 /// # Errors
-/// 3750
+/// 1796 for a FULLTEXT index; 3750
 pub fn temporary_like(name: &TableName, source: &Table, ctx: &DdlContext) -> Result<Table> {
+    if source.indexes.iter().any(|index| index.full_text.is_some()) {
+        return Err(Error::new(
+            1796,
+            "Cannot create FULLTEXT index on temporary InnoDB table",
+        ));
+    }
     let table = table_like(name, source, ctx.now_us);
     check_primary_key(&table, ctx)?;
     Ok(table)

@@ -7,7 +7,7 @@ use functions::{EvalContext, eval_row};
 use kv::KeyRange;
 use planner::plan::{Range, RangeValue, evaluate};
 use schema::layout::{KeyParts, Width};
-use types::{Result, Value};
+use types::{Error, Result, Value};
 
 /// The keys of `ranges`: in order and disjoint, so that a key is read once even if several ranges have it.
 /// `row`: the values of the columns that the ranges name, if they name any.
@@ -25,8 +25,15 @@ pub(crate) fn of_keys(
         },
     ] = ranges
     {
-        return of_equal_parts(parts, prefix, row, eval);
+        return match prefix.as_slice() {
+            [RangeValue::Words(..)] => evaluated(parts, ranges, row, eval),
+            prefix => of_equal_parts(parts, prefix, row, eval),
+        };
     }
+    evaluated(parts, ranges, row, eval)
+}
+
+fn evaluated(parts: &KeyParts, ranges: &[Range], row: &[Value], eval: &EvalContext) -> Result<Vec<KeyRange>> {
     let ranges = evaluate(ranges, row, eval)?;
     let keys = ranges
         .iter()
@@ -46,6 +53,7 @@ fn of_equal_parts(
         let value = match value {
             RangeValue::IsNull => Value::Null,
             RangeValue::NullSafe(expr) | RangeValue::Equal(expr) => eval_row(expr, row, eval)?,
+            RangeValue::Words(..) => return Err(Error::internal("words are one part of several of a key")),
         };
         if value.is_null()
             && (parts.is_never_null() || matches!(prefix.get(part), Some(RangeValue::Equal(_))))

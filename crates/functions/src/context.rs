@@ -12,6 +12,7 @@ use crate::date::locale::Locale;
 use crate::eval::speculate;
 use crate::string::block_cipher::BlockEncryption;
 use crate::timezone::TimeZone;
+use crate::user_variable::UserVariable;
 use crate::warnings::Warnings;
 
 /// How a failed conversion is treated: an error in strict DML, otherwise a warning.
@@ -81,7 +82,7 @@ pub struct EvalContext {
     /// session's LAST_INSERT_ID() even if the statement, or its commit, fails later.
     pub generated_id: AtomicU64,
     /// User variables (`@a`) as SET has assigned them, by their names in lower case.
-    pub user_variables: Arc<HashMap<String, Value>>,
+    pub user_variables: Arc<HashMap<String, UserVariable>>,
     /// The locks of GET_LOCK().
     pub user_locks: Arc<dyn crate::user_lock::UserLocks>,
     /// What LOAD_FILE() reads.

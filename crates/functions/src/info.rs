@@ -22,6 +22,7 @@ use crate::input::Row;
 use crate::registry::{Alias, Family, MANY, function, lazy};
 use crate::server_files::FileContents;
 use crate::string::too_large;
+use crate::user_variable::UserVariable;
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -266,8 +267,10 @@ fn variable_type(binding: &Binding<'_>, name: &str) -> SqlType {
     let env = binding.env;
     let assigned = env.variable_types.get(name).copied();
     assigned.unwrap_or_else(|| {
-        let value = env.user_variables.get(name);
-        value.map_or(SqlType::NULL, |v| type_of_value(v, env.collation))
+        let variable = env.user_variables.get(name);
+        variable.map_or(SqlType::NULL, |variable| {
+            type_of_value(&variable.value, variable.collation(env.collation))
+        })
     })
 }
 
@@ -315,7 +318,8 @@ fn assign(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let value = value.to_value();
-    call.ctx.state.assign(name.to_lowercase(), value.clone());
+    let variable = UserVariable::new(value.clone(), &call.arg_type(1));
+    call.ctx.state.assign(name.to_lowercase(), variable);
     Ok(value)
 }
 
@@ -330,7 +334,13 @@ fn variable(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     } else {
         None
     };
-    let Some(value) = assigned.or_else(|| call.ctx.user_variables.get(&name).cloned()) else {
+    let before = || {
+        call.ctx
+            .user_variables
+            .get(&name)
+            .map(|variable| variable.value.clone())
+    };
+    let Some(value) = assigned.or_else(before) else {
         return Ok(Value::Null);
     };
     let from = type_of_value(&value, call.ty.collation);

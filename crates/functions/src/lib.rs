@@ -47,6 +47,7 @@ mod temporal;
 pub mod timezone;
 mod truth;
 mod user_lock;
+mod user_variable;
 mod warnings;
 pub mod window;
 mod xml;
@@ -78,6 +79,7 @@ pub use string::ill_formed::ill_formed_text;
 pub use temporal::{is_date_constant, spells_point_in_time, spells_time_of_day};
 pub use timezone::TimeZone;
 pub use user_lock::UserLocks;
+pub use user_variable::UserVariable;
 pub use warnings::{TakenBack, Warnings};
 
 /// The tables of all families of functions.

@@ -5,8 +5,10 @@ use std::sync::Mutex;
 
 use types::Value;
 
+use crate::full_text::parsed::ParsedQueries;
 use crate::math::sequence::Sequence;
 use crate::pattern::regex_cache::RegexCache;
+use crate::user_variable::UserVariable;
 
 /// A part of [`crate::EvalContext`]. It is empty when a statement begins.
 #[derive(Default)]
@@ -14,22 +16,23 @@ pub struct StatementState {
     /// `RAND(seed)`'s sequences, by the address of the call's arguments in the plan.
     pub(crate) random: Mutex<HashMap<usize, Sequence>>,
     pub(crate) regexes: RegexCache,
+    pub(crate) full_text_queries: ParsedQueries,
     /// User variables that `@a := x` has assigned.
-    assigned: Mutex<HashMap<String, Value>>,
+    assigned: Mutex<HashMap<String, UserVariable>>,
     /// The values of [`crate::Expr::Outer`], by slot.
     outer: Mutex<Vec<Value>>,
 }
 
 impl StatementState {
     /// Assigns to a user variable; the name is in lower case.
-    pub fn assign(&self, name: String, value: Value) {
+    pub fn assign(&self, name: String, value: impl Into<UserVariable>) {
         let mut assigned = self.assigned.lock().unwrap_or_else(|e| e.into_inner());
-        assigned.insert(name, value);
+        assigned.insert(name, value.into());
     }
 
     pub(crate) fn assigned(&self, name: &str) -> Option<Value> {
         let assigned = self.assigned.lock().unwrap_or_else(|e| e.into_inner());
-        assigned.get(name).cloned()
+        assigned.get(name).map(|variable| variable.value.clone())
     }
 
     /// Sets the value of an outer column for the subquery that is opened next.
@@ -55,11 +58,12 @@ impl StatementState {
         assigned.clear();
         random.clear();
         self.regexes.clear();
+        self.full_text_queries.clear();
         self.outer.get_mut().unwrap_or_else(|e| e.into_inner()).clear();
     }
 
     /// Removes the statement's assignments, which the session stores.
-    pub fn take_assigned(&self) -> HashMap<String, Value> {
+    pub fn take_assigned(&self) -> HashMap<String, UserVariable> {
         std::mem::take(&mut *self.assigned.lock().unwrap_or_else(|e| e.into_inner()))
     }
 }

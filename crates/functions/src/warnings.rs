@@ -52,6 +52,13 @@ impl Warnings {
         self.count.load(Ordering::Relaxed)
     }
 
+    /// Changes the stored warnings after the first `mark`.
+    pub fn change_since(&self, mark: u64, change: impl FnMut(&mut Warning)) {
+        let mut stored = self.stored.lock().unwrap_or_else(|e| e.into_inner());
+        let from = usize::try_from(mark).unwrap_or(usize::MAX);
+        stored.iter_mut().skip(from).for_each(change);
+    }
+
     /// Removes the warnings after the first `mark`. They can be reported later, between others.
     pub fn take_back(&self, mark: u64) -> TakenBack<'_> {
         let end = self.count();

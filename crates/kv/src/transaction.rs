@@ -262,6 +262,13 @@ impl Transaction {
         private.is_some_and(|private| self.buffer.range(private.range()).next().is_some())
     }
 
+    /// Whether its commit writes keys that are not the session's own.
+    pub fn has_stored_writes(&self) -> bool {
+        let private = self.options.private.as_ref();
+        let own = private.map_or(0, |private| self.buffer.range(private.range()).count());
+        self.buffer.len() > own
+    }
+
     fn check_lock(&self, key: &[u8]) -> Result<()> {
         if let Some(promises) = &self.promises {
             promises.check_lock(key)?;

@@ -398,6 +398,7 @@ fn range(range: &Range, names: &[String]) -> String {
         RangeValue::Equal(expr) => print::expr(expr, names),
         RangeValue::NullSafe(expr) => format!("<=>{}", print::expr(expr, names)),
         RangeValue::IsNull => "NULL".to_owned(),
+        RangeValue::Words(keys, _) => format!("any of {}", print::expr(keys, names)),
     };
     let mut parts: Vec<String> = range.prefix.iter().map(value).collect();
     let end = |bound: &RangeBound, sign: &str| {

@@ -222,7 +222,12 @@ impl<'a> TableEstimate<'a> {
     }
 
     fn column(&self, offset: usize) -> Option<&ColumnStatistics> {
-        let column = self.table.columns.get(offset)?;
+        // Of arrays, statistics know the whole, and conditions are about the elements.
+        let column = self
+            .table
+            .columns
+            .get(offset)
+            .filter(|column| column.elements.is_none())?;
         self.statistics.as_ref()?.column(column.id, &column.ty)
     }
 
@@ -315,6 +320,7 @@ fn share_of_value(column: &ColumnStatistics, value: &RangeValue, params: &[Value
     let known = match value {
         RangeValue::IsNull => return column.nulls,
         RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr, params),
+        RangeValue::Words(..) => None,
     };
     match known.and_then(|value| sort_key(&value, &column.ty)) {
         Some(key) => column.share_equal(&key),
@@ -353,6 +359,7 @@ fn known_range(range: &Range, params: &[Value]) -> Option<ValueRange> {
     let value = |value: &RangeValue| match value {
         RangeValue::IsNull => Some(Value::Null),
         RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => known_value(expr, params),
+        RangeValue::Words(..) => None,
     };
     let bound = |bound: &Option<RangeBound>| match bound {
         None => Some(None),

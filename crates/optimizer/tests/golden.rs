@@ -165,7 +165,7 @@ impl Runner {
 
     fn plan(&self, parsed: &syntax::Parsed) -> Result<(Planned, Vec<String>)> {
         let warnings = Warnings::default();
-        let user_variables = HashMap::from([("x".to_owned(), Value::Int(5))]);
+        let user_variables = HashMap::from([("x".to_owned(), Value::Int(5).into())]);
         let count = parsed.parameters;
         let params: Vec<SqlType> = (0..count)
             .map(|i| self.params.get(i).copied().unwrap_or(SqlType::BIGINT))
@@ -184,6 +184,7 @@ impl Runner {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             default_week_format: 0,
+            group_concat_max_len: 1024,
             time_zone: TimeZone::UTC,
             system_variable: &|_, name| match name {
                 "autocommit" => Ok(Value::Int(1)),

@@ -158,6 +158,14 @@ pub enum Command {
         tables: Vec<TableToLock>,
     },
     UnlockTables,
+    /// LOCK INSTANCE FOR BACKUP.
+    LockInstance,
+    UnlockInstance,
+    /// RESET PERSIST. `None`: every variable.
+    ResetPersist {
+        name: Option<String>,
+        if_exists: bool,
+    },
     DoNothing(Vec<Expr>),
     /// CREATE or DROP TEMPORARY TABLE.
     Temporary(Box<Ddl>),

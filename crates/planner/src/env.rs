@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use functions::bind::{BindNotes, TypeEnv};
-use functions::{TimeZone, Warnings};
+use functions::{TimeZone, UserVariable, Warnings};
 use schema::model::{Schema, Table};
 use schema::temporary_tables::TemporaryTables;
 use syntax::ast::VariableScope;
@@ -42,11 +42,13 @@ pub struct BindEnv<'a> {
     pub div_precision_increment: u8,
     /// `@@default_week_format`.
     pub default_week_format: u8,
+    /// `@@group_concat_max_len`.
+    pub group_concat_max_len: u64,
     pub time_zone: TimeZone,
     /// `@@name` and `@@scope.name`. Fails with 1193 on an unknown name.
     pub system_variable: &'a dyn Fn(Option<VariableScope>, &str) -> Result<Value>,
     /// `@name`, by lower-case names.
-    pub user_variables: &'a HashMap<String, Value>,
+    pub user_variables: &'a HashMap<String, UserVariable>,
     /// Fails with 1142 if the account lacks what a statement needs on a table, whether it exists or not:
     /// database, table.
     pub check_table: &'a dyn Fn(&str, &str, TableNeeds) -> Result<()>,
@@ -77,6 +79,7 @@ impl BindEnv<'_> {
             sql_mode: self.sql_mode,
             div_precision_increment: self.div_precision_increment,
             default_week_format: self.default_week_format,
+            group_concat_max_len: self.group_concat_max_len,
             user_variables: Arc::new(self.user_variables.clone()),
             variable_types: HashMap::new(),
             literal_params: self.literal_params,

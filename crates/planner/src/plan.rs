@@ -348,6 +348,10 @@ pub enum RangeValue {
     /// Equal or both NULL (`<=>`).
     NullSafe(Expr),
     IsNull,
+    /// A word of a FULLTEXT index, of this type: one that has a key of a document
+    /// ([`functions::full_text::keys_of`]), or that begins with a text. NULL at run time makes the range empty. The
+    /// range has no other value, and may be several at run time.
+    Words(Expr, SqlType),
 }
 
 /// One end of the part after the prefix. With no lower bound but an upper one, NULLs are left out.

@@ -29,8 +29,8 @@ impl Runner<'_> {
     /// Commits the open transaction, if there is one, and waits for the outcome.
     ///
     /// # Errors
-    /// 8027 if the node's lease is over; failures of the store, among them the one that leaves the outcome
-    /// undetermined (8501).
+    /// 8027 if the node's lease is over; 1290 if the server has become read-only; failures of the store, among
+    /// them the one that leaves the outcome undetermined (8501).
     pub fn commit(&mut self) -> Result<()> {
         self.commit_or_hand_over(|| None::<fn(CommitEnd)>).map(drop)
     }
@@ -45,6 +45,7 @@ impl Runner<'_> {
         D: FnOnce(CommitEnd) + Send + 'static,
     {
         self.check_lease_of_commit()?;
+        self.check_writable_at_commit()?;
         // Rows of temporary tables are there for the next statement, which must not come before.
         if self.transaction.is_dirty()
             && !self.transaction.has_private_writes()
@@ -84,6 +85,20 @@ impl Runner<'_> {
         {
             self.rollback();
             return Err(cluster::lease::lease_is_over());
+        }
+        Ok(())
+    }
+
+    /// A transaction that has written before the server became read-only is rolled back, as in MySQL. What it
+    /// has written to temporary tables may stay.
+    fn check_writable_at_commit(&mut self) -> Result<()> {
+        if !self.transaction.is_dirty() {
+            return Ok(());
+        }
+        let writable = self.env.engine.check_writable(self.env.settings.is_admin);
+        if writable.is_err() && self.transaction.has_stored_writes() {
+            self.rollback();
+            return writable;
         }
         Ok(())
     }

@@ -80,7 +80,7 @@ impl Engine {
         self.read_only.store(read_only as u8, Ordering::Relaxed);
     }
 
-    /// Fails with 1290 while writes are refused. `is_admin`: the account has CONNECTION_ADMIN.
+    /// Fails with 1290 while writes are refused. `is_admin`: the account has CONNECTION_ADMIN or SUPER.
     pub fn check_writable(&self, is_admin: bool) -> Result<()> {
         let read_only = self.read_only.load(Ordering::Relaxed);
         let option = match is_admin {

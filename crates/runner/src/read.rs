@@ -26,6 +26,9 @@ impl Runner<'_> {
         self.check_join_size(&query.root, with)?;
         if let Some(locking) = query.locking {
             let needs_read_write = self.needs_read_write(query, locking);
+            if needs_read_write {
+                self.env.engine.check_writable(self.env.settings.is_admin)?;
+            }
             lease::open_for_locking(self.env, self.transaction, needs_read_write)?;
         }
         if let Some(limit) = &query.limit_of_output {

@@ -39,6 +39,6 @@ pub struct Settings {
     pub safe_updates: bool,
     /// `max_join_size`; `None`: `sql_big_selects` is on.
     pub max_join_size: Option<u64>,
-    /// The account has CONNECTION_ADMIN.
+    /// The account has CONNECTION_ADMIN or SUPER, so `read_only` does not concern it.
     pub is_admin: bool,
 }

@@ -479,6 +479,12 @@ impl TransactionContext {
         self.open.as_ref().is_some_and(|o| o.transaction.is_dirty())
     }
 
+    /// Whether the open transaction has written keys that are not the session's own.
+    pub(crate) fn has_stored_writes(&self) -> bool {
+        let open = self.open.as_ref();
+        open.is_some_and(|o| o.transaction.has_stored_writes())
+    }
+
     /// Whether the transaction has written or locked rows, under the definitions of its lease.
     pub(crate) fn has_locked(&self) -> bool {
         let open = self.open.as_ref();

@@ -68,6 +68,7 @@ impl Program {
             collation_server: Collation::DEFAULT,
             div_precision_increment: 4,
             default_week_format: 0,
+            group_concat_max_len: 1024,
             time_zone: TimeZone::UTC,
             system_variable: &|_, name| {
                 Err(types::Error::internal(format!(

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use functions::{EvalContext, Expr, Row};
-use types::{Error, Result, Value, errno};
+use types::{Error, Result, Value, Warning, WarningLevel, errno};
 
 use crate::partition::function::PartitionFunction;
 
@@ -28,30 +28,51 @@ pub struct ColumnExpression {
     pub value: Expr,
     /// Whether it turns a TIME into a point in time, which takes the date of the session.
     pub reads_date: bool,
+    /// The columns whose default value it has, as a literal: `DEFAULT(column)`.
+    pub defaults_of: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
 pub struct BoundCheck {
     pub name: String,
     pub condition: Expr,
+    /// The columns whose default value it has, as a literal: `DEFAULT(column)`.
+    pub defaults_of: Vec<usize>,
 }
 
 impl BoundCheck {
     /// Whether a row, one value for each column of the table, satisfies the constraint. A condition that is
-    /// NULL is satisfied.
+    /// NULL is satisfied. One that cannot be computed is not, and SHOW WARNINGS has the reason.
     ///
     /// # Errors
-    /// 3819; those of the condition.
+    /// 3819; errors about the statement or the server ([`is_of_server`]).
     pub fn test(&self, row: &[Value], eval: &EvalContext) -> Result<()> {
-        let (value, _) = functions::eval_assigned(&self.condition, Row::Values(row), eval)?;
-        if !matches!(value, Value::Int(0) | Value::UInt(0)) {
-            return Ok(());
+        match functions::eval_assigned(&self.condition, Row::Values(row), eval) {
+            Ok((value, _)) if !matches!(value, Value::Int(0) | Value::UInt(0)) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if is_of_server(error.code) => return Err(error),
+            Err(error) => eval.warnings.push(Warning {
+                level: WarningLevel::Error,
+                code: error.code,
+                message: error.message,
+            }),
         }
         Err(Error::new(
             errno::ER_CHECK_CONSTRAINT_VIOLATED,
             format!("Check constraint '{}' is violated.", self.name),
         ))
     }
+}
+
+/// Whether an error of an expression is about the statement or the server, and not about the values.
+fn is_of_server(code: u16) -> bool {
+    matches!(
+        code,
+        errno::ER_UNKNOWN_ERROR
+            | errno::ER_QUERY_INTERRUPTED
+            | errno::ER_QUERY_TIMEOUT
+            | errno::ER_MEMORY_EXCEEDED
+    )
 }
 
 /// Holds a table's expressions once they are bound; `None` if it has none. It is not part of the definition:

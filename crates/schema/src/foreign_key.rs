@@ -7,11 +7,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use types::name::check_length;
 use types::{Error, Result, SqlType, TypeKind, errno};
 
 use crate::check_constraints::{generated_check_name, generated_check_number};
 use crate::definition::NewForeignKey;
-use crate::limits::check_length;
 use crate::model::{
     Column, ForeignKey, Handle, Index, IndexPart, Reference, ReferenceAction, Schema, SchemaState, Table,
     TableName,

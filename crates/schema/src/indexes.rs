@@ -76,7 +76,7 @@ fn make_name(table: &Table, at: usize) -> Result<String> {
     let taken = |name: &str| {
         table.indexes[..at]
             .iter()
-            .any(|i| i.name.eq_ignore_ascii_case(name))
+            .any(|i| types::same_name(&i.name, name))
     };
     if !taken(&column.name) && !column.name.eq_ignore_ascii_case("PRIMARY") {
         return Ok(column.name.clone());

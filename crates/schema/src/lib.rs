@@ -28,6 +28,7 @@ pub mod check_constraints;
 pub mod create_options;
 pub mod default_value;
 pub mod definition;
+mod dictionary_tables;
 pub mod duplicate;
 pub mod expression;
 pub mod foreign_key;

@@ -2,18 +2,21 @@
 //!
 //! Not here: the limits of a single column (lengths, defaults), which the planner checks.
 
+use types::name::check_length;
 use types::{Error, Result, TypeKind, Warning, WarningLevel, errno};
 
+use crate::create_options::CreateOptions;
 use crate::model::{Column, Handle, Index, IndexPart, Table};
 use crate::sharded_id;
 
-const NAME_CHARS_MAX: usize = 64;
 /// InnoDB's.
 const COLUMNS_MAX: usize = 1017;
 const INDEXES_MAX: usize = 64;
 const PARTS_MAX: usize = 16;
 /// The longest key in bytes, as MySQL counts them.
 pub const KEY_BYTES_MAX: u64 = 3072;
+/// The longest part of a key in InnoDB's older row formats.
+const OLD_PART_BYTES_MAX: u64 = 767;
 const ROW_BYTES_MAX: u64 = 65_535;
 const TABLE_COMMENT_CHARS_MAX: usize = 2048;
 const COMMENT_CHARS_MAX: usize = 1024;
@@ -45,17 +48,6 @@ fn check_name(name: &str, code: u16, what: &str) -> Result<()> {
         return Err(wrong_name(name, code, what));
     }
     check_length(name)
-}
-
-/// Error 1059.
-pub(crate) fn check_length(name: &str) -> Result<()> {
-    match name.chars().count() > NAME_CHARS_MAX {
-        true => Err(Error::new(
-            errno::ER_TOO_LONG_IDENT,
-            format!("Identifier name '{name:.100}' is too long"),
-        )),
-        false => Ok(()),
-    }
 }
 
 /// Checks a definition whose indexes have their names and order. Returns warnings for duplicate indexes.
@@ -114,11 +106,11 @@ pub fn check_column_names(columns: &[Column]) -> Result<()> {
         check_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column")?;
         if RESERVED_COLUMNS
             .iter()
-            .any(|name| column.name.eq_ignore_ascii_case(name))
+            .any(|name| types::same_name(&column.name, name))
         {
             return Err(wrong_name(&column.name, errno::ER_WRONG_COLUMN_NAME, "column"));
         }
-        let same = |c: &Column| c.name.to_lowercase() == column.name.to_lowercase();
+        let same = |c: &Column| types::same_name(&c.name, &column.name);
         if columns[..at].iter().any(same) {
             return Err(match hidden_of(column) {
                 Some(index) => duplicate_index_name(index),
@@ -133,7 +125,7 @@ pub fn check_column_names(columns: &[Column]) -> Result<()> {
 pub fn check_distinct_columns<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<()> {
     let mut before: Vec<&str> = Vec::new();
     for name in names {
-        if before.iter().any(|other| other.eq_ignore_ascii_case(name)) {
+        if before.iter().any(|other| types::same_name(other, name)) {
             return Err(duplicate_column(name));
         }
         before.push(name);
@@ -239,7 +231,7 @@ fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
         }
         check_index(table, index)?;
         let earlier = &table.indexes[..at];
-        if earlier.iter().any(|i| i.name.eq_ignore_ascii_case(&index.name)) {
+        if earlier.iter().any(|i| types::same_name(&i.name, &index.name)) {
             return Err(Error::new(
                 errno::ER_DUP_KEYNAME,
                 format!("Duplicate key name '{}'", index.name),
@@ -313,6 +305,7 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
             format!("Too many key parts specified; max {PARTS_MAX} parts allowed"),
         ));
     }
+    let part_max = key_part_bytes_max(&table.options);
     let mut bytes = 0;
     for (at, part) in index.parts.iter().enumerate() {
         let Some(column) = table.columns.get(part.column) else {
@@ -324,15 +317,53 @@ fn check_index(table: &Table, index: &Index) -> Result<()> {
         if index.parts[..at].iter().any(|p| p.column == part.column) {
             return Err(duplicate_column(&column.name));
         }
-        bytes += part_bytes(column, part)?;
+        let part = part_bytes(column, part)?;
+        if part > part_max {
+            return Err(too_long_key(part_max));
+        }
+        bytes += part;
         if bytes > KEY_BYTES_MAX {
-            return Err(Error::new(
-                errno::ER_TOO_LONG_KEY,
-                format!("Specified key was too long; max key length is {KEY_BYTES_MAX} bytes"),
-            ));
+            return Err(too_long_key(KEY_BYTES_MAX));
         }
     }
     Ok(())
+}
+
+/// Error 1071.
+fn too_long_key(most: u64) -> Error {
+    Error::new(
+        errno::ER_TOO_LONG_KEY,
+        format!("Specified key was too long; max key length is {most} bytes"),
+    )
+}
+
+/// How many bytes a part of a key can have.
+pub fn key_part_bytes_max(options: &CreateOptions) -> u64 {
+    match options.row_format() {
+        "Compact" | "Redundant" => OLD_PART_BYTES_MAX,
+        _ => KEY_BYTES_MAX,
+    }
+}
+
+/// The prefix that MySQL takes outside strict mode for a part of more than `most` bytes, and its warning. Not for parts
+/// of unique keys, which are errors.
+pub fn shortened_part(column: &Column, prefix: Option<u32>, most: u64) -> Option<(u32, Warning)> {
+    let ty = &column.ty;
+    let is_text = ty.is_string() && !ty.has_members() && ty.kind != TypeKind::Json && !column.hidden;
+    if !is_text || prefix.is_none() && ty.is_blob_or_text() {
+        return None;
+    }
+    let most = match ty.kind {
+        TypeKind::TinyText => most.min(TINYTEXT_BYTES_MAX),
+        _ => most,
+    };
+    let each = u64::from(ty.collation.charset().max_bytes_per_char());
+    if u64::from(prefix.unwrap_or(ty.length)) * each <= most {
+        return None;
+    }
+    let error = too_long_key(most);
+    let prefix = u32::try_from(most / each).ok()?;
+    Some((prefix, Warning::warning(error.code, error.message)))
 }
 
 /// A longer prefix of a TINYTEXT or TINYBLOB cannot be a key part.
@@ -348,6 +379,12 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
                 "JSON column '{}' supports indexing only via generated columns on a specified JSON path.",
                 column.name
             ),
+        ));
+    }
+    if ty.is_string() && !ty.is_blob_or_text() && !ty.has_members() && ty.length == 0 {
+        return Err(Error::new(
+            errno::ER_WRONG_KEY_COLUMN,
+            format!("The used storage engine can't index column '{}'", column.name),
         ));
     }
     let Some(prefix) = part.prefix else {
@@ -381,10 +418,7 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
         ));
     }
     if ty.kind == TypeKind::TinyText && bytes > TINYTEXT_BYTES_MAX {
-        return Err(Error::new(
-            errno::ER_TOO_LONG_KEY,
-            format!("Specified key was too long; max key length is {TINYTEXT_BYTES_MAX} bytes"),
-        ));
+        return Err(too_long_key(TINYTEXT_BYTES_MAX));
     }
     Ok(bytes)
 }

@@ -9,6 +9,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 
 use crate::bound::BoundCell;
 use crate::create_options::CreateOptions;
+use crate::dictionary_tables;
 use crate::expression::{Check, Generated, StoredExpression, default_expression};
 use crate::partition::Partitioning;
 use crate::shadow::Conversion;
@@ -498,41 +499,6 @@ impl Clone for ReferenceIndex {
     }
 }
 
-/// The tables in which MySQL has its data dictionary. Nobody may read them.
-const DICTIONARY_TABLES: [&str; 32] = [
-    "catalogs",
-    "character_sets",
-    "check_constraints",
-    "collations",
-    "column_statistics",
-    "column_type_elements",
-    "columns",
-    "dd_properties",
-    "events",
-    "foreign_key_column_usage",
-    "foreign_keys",
-    "index_column_usage",
-    "index_partitions",
-    "index_stats",
-    "indexes",
-    "innodb_ddl_log",
-    "innodb_dynamic_metadata",
-    "parameter_type_elements",
-    "parameters",
-    "resource_groups",
-    "routines",
-    "schemata",
-    "st_spatial_reference_systems",
-    "table_partition_values",
-    "table_partitions",
-    "table_stats",
-    "tables",
-    "tablespace_files",
-    "tablespaces",
-    "triggers",
-    "view_routine_usage",
-    "view_table_usage",
-];
 const ER_NO_SYSTEM_TABLE_ACCESS: u16 = 3554;
 const ER_NO_SYSTEM_VIEW_ACCESS: u16 = 3620;
 
@@ -571,10 +537,12 @@ impl Schema {
     pub fn require_table(&self, database: &str, name: &str) -> Result<&Arc<Table>> {
         let found = self.require_database(database)?;
         found.table(name).ok_or_else(|| {
-            if found.name == "mysql" && DICTIONARY_TABLES.contains(&name) {
+            if found.name == "mysql"
+                && let Some(kind) = dictionary_tables::kind_of(name)
+            {
                 return Error::new(
                     ER_NO_SYSTEM_TABLE_ACCESS,
-                    format!("Access to data dictionary table 'mysql.{name}' is rejected."),
+                    format!("Access to {kind} 'mysql.{name}' is rejected."),
                 );
             }
             if found.name == INFORMATION_SCHEMA && name.eq_ignore_ascii_case("SHOW_STATISTICS") {
@@ -673,9 +641,12 @@ impl Table {
 
     /// Offset of a column by name; column names are case-insensitive.
     pub fn column_offset(&self, name: &str) -> Option<usize> {
-        self.columns
+        let exact = self
+            .columns
             .iter()
-            .position(|c| c.name.eq_ignore_ascii_case(name))
+            .position(|c| c.name.eq_ignore_ascii_case(name));
+        // A table of an earlier version may have columns that differ by the case of other letters.
+        exact.or_else(|| self.columns.iter().position(|c| types::same_name(&c.name, name)))
     }
 
     /// Offsets of columns by their names; `None` if one of them is not there.

@@ -317,6 +317,9 @@ pub struct PrivilegeGrant {
     pub all: bool,
     /// GRANT OPTION among them, or from WITH GRANT OPTION.
     pub privileges: PrivilegeSet,
+    /// GRANT OPTION is in the list. ON *.* this is for all dynamic privileges that the account has, unlike WITH
+    /// GRANT OPTION.
+    pub lists_option: bool,
     /// In upper case.
     pub dynamic: Vec<String>,
     /// Privileges on single columns.

@@ -138,12 +138,13 @@ impl Guard {
     }
 
     fn count(&self, changes_data: bool, now_us: i64) -> Result<()> {
-        let Some(usage) = &self.usage else {
+        let (queries, updates) = (self.limits.queries_per_hour, self.limits.updates_per_hour);
+        // Often only the connections are counted. Then a statement must not wait for the account's others.
+        let Some(usage) = self.usage.as_ref().filter(|_| queries > 0 || updates > 0) else {
             return Ok(());
         };
         let mut usage = usage.lock();
         usage.begin_hour(now_us);
-        let (queries, updates) = (self.limits.queries_per_hour, self.limits.updates_per_hour);
         count(&mut usage.queries, queries, &self.user, "max_questions")?;
         match changes_data {
             true => count(&mut usage.updates, updates, &self.user, "max_updates"),

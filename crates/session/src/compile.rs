@@ -282,6 +282,12 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
 }
 
 fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
+    // PREPARE has warned of the text of a prepared statement.
+    if !matches!(params, Parameters::Typed(_)) {
+        for warning in &parsed.warnings {
+            session.diagnostics.planning.push(warning.clone());
+        }
+    }
     let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
         let value = session.view().system_variable(scope, name)?;
         if let Some(warning) = notices::deprecated(name) {
@@ -350,6 +356,7 @@ fn bind_env<'a>(
         time_zone: session.settings.time_zone,
         div_precision_increment: session.settings.div_precision_increment,
         default_week_format: session.settings.default_week_format,
+        group_concat_max_len: session.settings.group_concat_max_len as u64,
         warnings: &session.diagnostics.planning,
         foreign_key_checks: session.settings.foreign_key_checks,
     }

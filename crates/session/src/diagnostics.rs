@@ -113,6 +113,11 @@ impl Diagnostics {
         self.warnings.extend(wanted.into_iter().take(room));
     }
 
+    /// The error that ended the last statement.
+    pub fn last_error(&self) -> Option<&Warning> {
+        self.warnings.iter().rfind(|w| w.level == WarningLevel::Error)
+    }
+
     pub fn error_count(&self) -> u64 {
         self.warnings
             .iter()

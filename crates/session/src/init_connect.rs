@@ -1,5 +1,5 @@
 //! `init_connect`: statements that run when an account without CONNECTION_ADMIN connects. What they answer is
-//! discarded. If one fails, the connection is refused.
+//! discarded. If one fails, the server's log says why, and the connection is refused.
 
 use std::io;
 
@@ -58,16 +58,19 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     }
 }
 
+/// As in MySQL, only the server's log says which error it was.
 fn failed(session: &Session) -> Error {
     const ER_NEW_ABORTING_CONNECTION: u16 = 1184;
-    Error::new(
-        ER_NEW_ABORTING_CONNECTION,
-        format!(
-            "Aborted connection {} to db: '{}' user: '{}' host: '{}' (init_connect command failed)",
-            session.process.id,
-            session.database.as_deref().unwrap_or("unconnected"),
-            session.client.account.user,
-            session.client.info.host,
-        ),
-    )
+    let refused = format!(
+        "Aborted connection {} to db: '{}' user: '{}' host: '{}' (init_connect command failed",
+        session.process.id,
+        session.database.as_deref().unwrap_or("unconnected"),
+        session.client.account.user,
+        session.client.info.host,
+    );
+    match session.diagnostics.last_error() {
+        Some(error) => tracing::warn!("{refused}; error {}: {})", error.code, error.message),
+        None => tracing::warn!("{refused})"),
+    }
+    Error::new(ER_NEW_ABORTING_CONNECTION, refused + ")")
 }

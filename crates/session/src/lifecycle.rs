@@ -6,7 +6,7 @@ use std::time::Instant;
 use functions::UserLocks;
 use runner::TransactionContext;
 use schema::temporary_tables::TemporaryTables;
-use types::Result;
+use types::{Error, Result};
 use wire::capability;
 use wire::connection::ClientInfo;
 
@@ -19,6 +19,7 @@ use crate::events::general_log;
 use crate::init_connect;
 use crate::last_statement::LastStatement;
 use crate::prepared::{NamedStatements, PreparedStatements};
+use crate::profiles::Profiles;
 use crate::recent_texts::RecentTexts;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -30,11 +31,13 @@ use crate::user_variables::UserVariables;
 use crate::variables::SessionVariables;
 use crate::variables::settings::Settings;
 
+const ER_SERVER_OFFLINE_MODE: u16 = 3032;
+
 impl Session {
     /// Opens a session for an authenticated client.
     ///
     /// # Errors
-    /// 1049 if its database does not exist, 1184 if `init_connect` fails.
+    /// 1049 if its database does not exist, 1184 if `init_connect` fails, 3032 in `offline_mode`.
     pub fn open(shared: Arc<Shared>, connection_id: u64, client: ClientInfo) -> Result<Self> {
         let process = shared
             .processes
@@ -54,6 +57,7 @@ impl Session {
             settings,
             transaction: TransactionContext::new(cluster.metadata_locks().clone()),
             table_locks: TableLocks::default(),
+            instance_lock: None,
             temporary: TemporaryTables::default(),
             user_locks: Arc::new(SessionUserLocks::new(
                 shared.user_locks.clone(),
@@ -77,6 +81,7 @@ impl Session {
             word_digests: [0; 3],
             more_results: false,
             reply_waits: false,
+            profiles: Profiles::default(),
             hide_warning_count: false,
             shared,
         };
@@ -91,7 +96,7 @@ impl Session {
     /// Resets the session for a client that COM_CHANGE_USER has authenticated.
     ///
     /// # Errors
-    /// 1049 if its database does not exist.
+    /// 1049 if its database does not exist, 3032 in `offline_mode`.
     pub fn change_user(&mut self, client: ClientInfo) -> Result<()> {
         self.reset();
         self.process
@@ -108,6 +113,12 @@ impl Session {
     fn start(&mut self) -> Result<()> {
         self.show_client();
         let shared = &self.shared;
+        if shared.variables.boolean("offline_mode") && !self.settings.run.is_admin {
+            return Err(Error::new(
+                ER_SERVER_OFFLINE_MODE,
+                "The server is currently in offline mode",
+            ));
+        }
         let default_days = shared.variables.integer("default_password_lifetime");
         let default_days = u16::try_from(default_days).unwrap_or(u16::MAX);
         let default_most = shared.variables.integer("max_user_connections");
@@ -121,6 +132,9 @@ impl Session {
             // From here on only wait_timeout is used, and the client can set it.
             let timeout = self.settings.interactive_timeout.as_secs().to_string();
             self.variables.put("wait_timeout", &timeout);
+        }
+        if self.client.has(capability::IGNORE_SPACE) {
+            self.variables.add_sql_mode("IGNORE_SPACE");
         }
         client_charset::set_connection_collation(self, self.client.info.collation)?;
         let database = self.client.info.database.clone();
@@ -140,6 +154,7 @@ impl Session {
         self.transaction.xa = None;
         self.transaction.next = runner::Characteristics::default();
         self.table_locks.unlock();
+        self.instance_lock = None;
         temporary_tables::remove_all(self);
         self.user_locks.release_all();
         self.variables = SessionVariables::new(&self.shared.variables);
@@ -150,6 +165,7 @@ impl Session {
         self.named = NamedStatements::default();
         self.user_variables.clear();
         self.last = LastStatement::default();
+        self.profiles = Profiles::default();
         self.diagnostics.clear();
         self.tracker = SessionTracker::default();
     }

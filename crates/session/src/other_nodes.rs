@@ -17,6 +17,7 @@ use crate::errors;
 use crate::process::node_of;
 use crate::shared::Shared;
 use crate::variables::Definition;
+use crate::variables::values::Change;
 
 /// How long another node may take to reply. A healthy node is many times faster.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,6 +48,37 @@ impl Responder for ThisNode {
 }
 
 impl Shared {
+    /// Applies what SET PERSIST has stored.
+    pub(crate) fn take_over_persisted(&self) {
+        let persisted = match self.engine.cluster.settings().persisted() {
+            Ok(persisted) => persisted,
+            Err(error) => {
+                tracing::warn!(%error, "persisted variables are as configured until the next start");
+                return;
+            }
+        };
+        for record in persisted {
+            // Another version may have stored what this one does not have.
+            let Some(definition) = crate::variables::lookup(&record.name) else {
+                continue;
+            };
+            match self.variables.persisted(definition, record.value.as_deref()) {
+                Ok(changes) => self.take_over_globals(&changes),
+                Err(error) => {
+                    tracing::warn!(%error, variable = record.name, "a persisted variable is not applied");
+                    continue;
+                }
+            }
+            let change = Change {
+                at_us: record.at_us,
+                user: record.user,
+                host: record.host,
+                is_persisted: true,
+            };
+            self.variables.note_change(definition, change);
+        }
+    }
+
     /// Joins the messages between nodes.
     pub(crate) fn join_other_nodes(self: &Arc<Self>) {
         if self.engine.cluster.node().is_none() {

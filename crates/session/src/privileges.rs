@@ -324,9 +324,7 @@ fn missing_on_columns(privileges: &Privileges, access: &ObjectAccess) -> Option<
     let granted = privileges.on_table(&table.database, &table.name);
     let has = |offset: usize, privilege: Privilege| {
         let name = &table.columns[offset].name;
-        let mut columns = granted.into_iter().flat_map(|granted| &granted.columns);
-        on_table.has(privilege)
-            || columns.any(|(column, on)| column.eq_ignore_ascii_case(name) && on.has(privilege))
+        on_table.has(privilege) || granted.is_some_and(|granted| granted.of_column(name).has(privilege))
     };
     for (at, (offset, needed)) in access.columns.iter().enumerate() {
         let Some(privilege) = needed.iter().find(|privilege| !has(*offset, *privilege)) else {

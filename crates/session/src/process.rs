@@ -20,6 +20,8 @@ pub struct Process {
     killed: AtomicBool,
     /// The account with its active roles has SYSTEM_USER.
     is_system_user: AtomicBool,
+    /// The account with its active roles has CONNECTION_ADMIN or SUPER.
+    is_administrator: AtomicBool,
     activity: Mutex<Activity>,
     pub counters: SessionCounters,
     /// The tables that the transaction uses.
@@ -139,6 +141,10 @@ impl Process {
         self.is_system_user.store(is_system_user, Ordering::Relaxed);
     }
 
+    pub(crate) fn set_administrator(&self, is_administrator: bool) {
+        self.is_administrator.store(is_administrator, Ordering::Relaxed);
+    }
+
     /// Whether a requester may end the connection and its statements.
     pub(crate) fn may_be_killed_by(&self, requester: &Requester) -> bool {
         let reaches = requester.administers || self.user() == requester.user;
@@ -248,6 +254,8 @@ impl ProcessList {
             interrupt: kv::Interrupt::new(),
             killed: AtomicBool::new(false),
             is_system_user: AtomicBool::new(false),
+            // Nobody ends a connection before its account is known.
+            is_administrator: AtomicBool::new(true),
             activity: Mutex::new(activity),
             counters: SessionCounters::default(),
             table_uses: OnceLock::new(),
@@ -295,6 +303,18 @@ impl ProcessList {
 
     pub fn find(&self, id: u64) -> Option<Arc<Process>> {
         self.processes.read().get(&id).cloned()
+    }
+
+    /// Ends the connections of all accounts but administrators and those with SYSTEM_USER, as `offline_mode` does.
+    pub(crate) fn end_of_clients(&self) {
+        let is_client = |process: &&Arc<Process>| {
+            let spared = [&process.is_administrator, &process.is_system_user];
+            !spared.iter().any(|flag| flag.load(Ordering::Relaxed))
+        };
+        self.all()
+            .iter()
+            .filter(is_client)
+            .for_each(|process| process.kill());
     }
 
     /// Every connection, by number.

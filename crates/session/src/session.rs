@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
+use cluster::metadata_lock::SessionLocks;
 use planner::plan::Plan;
 use runner::TransactionContext;
 use schema::definition::TableName;
@@ -27,6 +28,7 @@ use crate::events::event::StatementEvent;
 use crate::last_statement::LastStatement;
 use crate::prepared::{NamedStatements, PreparedStatements};
 use crate::process::Process;
+use crate::profiles::Profiles;
 use crate::recent_texts::RecentTexts;
 use crate::shared::Shared;
 use crate::table_locks::TableLocks;
@@ -52,6 +54,8 @@ pub struct Session {
     pub(crate) contexts: EvalContexts,
     pub(crate) transaction: TransactionContext,
     pub(crate) table_locks: TableLocks,
+    /// LOCK INSTANCE FOR BACKUP.
+    pub(crate) instance_lock: Option<SessionLocks>,
     pub(crate) temporary: TemporaryTables,
     pub(crate) user_locks: Arc<SessionUserLocks>,
     /// Statements prepared by COM_STMT_PREPARE.
@@ -76,6 +80,8 @@ pub struct Session {
     pub(crate) more_results: bool,
     /// The reply is pending: the statement's commit has not ended.
     pub(crate) reply_waits: bool,
+    /// What SHOW PROFILES lists.
+    pub(crate) profiles: Profiles,
     /// The reply must not report a number of warnings: SHOW WARNINGS.
     pub(crate) hide_warning_count: bool,
 }
@@ -99,7 +105,13 @@ impl Session {
     pub(crate) fn show_client(&mut self) {
         let is_system_user = self.client.privileges.has_dynamic(SYSTEM_USER);
         self.process.set_system_user(is_system_user);
+        self.apply_administrator();
+    }
+
+    /// Applies whether the client administers connections: `read_only` and `offline_mode` do not concern it then.
+    fn apply_administrator(&mut self) {
         self.settings.run.is_admin = self.client.privileges.administers_connections();
+        self.process.set_administrator(self.settings.run.is_admin);
     }
 
     /// Fails with 1290 if the client must not change permanent data now.
@@ -224,8 +236,10 @@ impl Session {
     }
 
     pub(crate) fn settings_changed(&mut self) {
+        let was_profiling = self.settings.profiling;
         self.settings = Settings::read(&self.variables);
-        self.settings.run.is_admin = self.client.privileges.administers_connections();
+        self.profiles.skips_running |= self.settings.profiling && !was_profiling;
+        self.apply_administrator();
         if let Some(private) = self.transaction.private() {
             private.set_limit(self.settings.run.memory_limit_bytes);
         }

@@ -86,6 +86,7 @@ impl Shared {
         };
         shared.globals_changed();
         let shared = Arc::new(shared);
+        shared.take_over_persisted();
         shared.join_other_nodes();
         shared
     }
@@ -121,6 +122,9 @@ impl Shared {
             _ => Durability::Sync,
         };
         self.events.configure(&self.variables);
+        if self.variables.boolean("offline_mode") {
+            self.processes.end_of_clients();
+        }
         let mandatory = crate::variables::lookup("mandatory_roles").and_then(|d| self.variables.get(d));
         // A value that cannot be read was refused before.
         let mandatory = mandatory.and_then(|names| role_names(&names)).unwrap_or_default();

@@ -48,11 +48,13 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
             for warning in &recent.plan.warnings {
                 session.diagnostics.planning.push(warning.clone());
             }
+            let (template, date_params) = (&recent.template, recent.plan.date_params.clone());
             let mut compiled = Compiled::Plan(recent.plan);
             observe::begin(session, &compiled, text, None);
-            let template = &recent.template;
             let replan = |session: &mut Session| {
                 let found = compile::find_normalized(session, template)?;
+                // Only of these literals it is known that they are dates.
+                let found = found.filter(|plan| plan.date_params == date_params);
                 found.map(Compiled::Plan).ok_or_else(schema_has_changed)
             };
             let result = execute::run_compiled(session, &mut compiled, params, Format::Text, &replan, out)?;
@@ -103,7 +105,8 @@ fn find_recent(session: &mut Session, text: &str) -> Result<Option<(Box<RecentTe
             };
             recent.plan = plan;
         }
-        if !holds_dates(&recent.plan, &params, mode) {
+        if !holds_dates(&recent.plan, &params, &session.settings.sql_mode) {
+            session.recent_texts.put(recent);
             return Ok(None);
         }
         return Ok(Some((recent, params)));

@@ -2,7 +2,7 @@
 //! refuses others.
 
 use runner::Characteristics;
-use syntax::ast::{Maintenance, Statement};
+use syntax::ast::{Maintenance, ObjectName, Statement};
 use types::Result;
 
 use crate::session::Session;
@@ -16,8 +16,7 @@ use crate::session::Session;
 pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<()> {
     if let Err(refused) = session.check_writable()
         && writes(statement)
-        && session.temporary.is_empty()
-        && !statement.is_temporary()
+        && !may_write_only_temporary(session, statement)
     {
         return Err(refused);
     }
@@ -27,17 +26,45 @@ pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<(
     check_read_write(session, statement)
 }
 
-/// Whether `read_only` refuses the statement.
+/// Whether `read_only` refuses the statement. REPAIR reports the refusal in its result, so it runs.
 fn writes(statement: &Statement) -> bool {
-    let writes_statistics = matches!(
-        statement,
-        Statement::Histograms { .. }
-            | Statement::TableMaintenance {
-                action: Maintenance::Analyze,
-                ..
-            }
-    );
-    writes_statistics || statement.needs_read_write()
+    match statement {
+        Statement::TableMaintenance { action, .. } => {
+            matches!(action, Maintenance::Analyze | Maintenance::Optimize)
+        }
+        other => other.needs_read_write(),
+    }
+}
+
+/// Whether all that the statement writes may be temporary tables, which `read_only` does not protect. Where its
+/// text does not show it, the statement is checked again when its tables are known.
+fn may_write_only_temporary(session: &Session, statement: &Statement) -> bool {
+    if statement.is_temporary() {
+        return true;
+    }
+    if session.temporary.is_empty() {
+        return false;
+    }
+    let is_temporary = |table: &ObjectName| {
+        let database = table.database.as_deref().or(session.database.as_deref());
+        database.is_some_and(|database| session.temporary.find(database, &table.name).is_some())
+    };
+    match statement {
+        Statement::TableMaintenance { tables, .. } => tables.iter().all(is_temporary),
+        Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::LoadData(_)
+        | Statement::Query(_)
+        | Statement::Explain { .. }
+        | Statement::CreateTable(_)
+        | Statement::CreateTableLike { .. }
+        | Statement::AlterTable { .. }
+        | Statement::DropTable { .. }
+        | Statement::TruncateTable(_)
+        | Statement::RenameTable(_) => true,
+        _ => false,
+    }
 }
 
 /// Fails with 1792 for a statement that a READ ONLY transaction refuses. Temporary tables may be written: if

@@ -3,26 +3,29 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use functions::UserVariable;
 use types::Value;
 
 /// Values by name in lower case. Running statements share them, and an assignment meanwhile changes a copy.
 #[derive(Default)]
 pub struct UserVariables {
-    values: Arc<HashMap<String, Value>>,
+    values: Arc<HashMap<String, UserVariable>>,
     assignments: u64,
 }
 
 impl UserVariables {
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.values.get(&name.to_lowercase())
+        self.values
+            .get(&name.to_lowercase())
+            .map(|variable| &variable.value)
     }
 
-    pub fn set(&mut self, name: &str, value: Value) {
-        Arc::make_mut(&mut self.values).insert(name.to_lowercase(), value);
+    pub fn set(&mut self, name: &str, value: impl Into<UserVariable>) {
+        Arc::make_mut(&mut self.values).insert(name.to_lowercase(), value.into());
     }
 
     /// Stores what a statement has assigned.
-    pub fn assign(&mut self, assigned: impl IntoIterator<Item = (String, Value)>) {
+    pub fn assign(&mut self, assigned: impl IntoIterator<Item = (String, UserVariable)>) {
         Arc::make_mut(&mut self.values).extend(assigned);
         self.assignments += 1;
     }
@@ -32,12 +35,12 @@ impl UserVariables {
         self.assignments
     }
 
-    pub fn shared(&self) -> &Arc<HashMap<String, Value>> {
+    pub fn shared(&self) -> &Arc<HashMap<String, UserVariable>> {
         &self.values
     }
 
     /// Restores values that [`UserVariables::shared`] returned before.
-    pub fn restore(&mut self, values: Arc<HashMap<String, Value>>) {
+    pub fn restore(&mut self, values: Arc<HashMap<String, UserVariable>>) {
         self.values = values;
     }
 

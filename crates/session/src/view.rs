@@ -81,6 +81,9 @@ impl SessionView<'_> {
 
     /// The value of `@@name`, for the planner.
     pub fn system_variable(&self, scope: Option<VariableScope>, name: &str) -> Result<Value> {
+        if let Some(VariableScope::Persist | VariableScope::PersistOnly) = scope {
+            return Err(errors::unknown_variable(&format!("persist.{name}")));
+        }
         let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
         let wrong = |kind: &str| {
             Error::new(

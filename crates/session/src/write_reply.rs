@@ -30,7 +30,10 @@ pub fn write_done(session: &Session, plan: &Plan, result: &DmlResult) -> Done {
             _ => result.ok_insert_id,
         },
         info: match plan {
-            Plan::Insert(insert) => insert_info(insert, result, found_rows, warnings),
+            Plan::Insert(insert) => {
+                let says_more = session.settings.sql_warnings && warnings > 0;
+                insert_info(insert, result, (found_rows, says_more), warnings)
+            }
             Plan::Update(_) => update_info(result, warnings),
             Plan::FoundWrite(write) if write.is_update => update_info(result, warnings),
             _ => Cow::default(),
@@ -41,13 +44,13 @@ pub fn write_done(session: &Session, plan: &Plan, result: &DmlResult) -> Done {
 fn insert_info(
     insert: &InsertPlan,
     result: &DmlResult,
-    found_rows: bool,
+    (found_rows, says_more): (bool, bool),
     warnings: u64,
 ) -> Cow<'static, str> {
     if matches!(insert.source, InsertSource::File(_)) {
         return load_info(insert, result, warnings);
     }
-    if insert.given_rows.is_some_and(|rows| rows <= 1) {
+    if insert.given_rows.is_some_and(|rows| rows <= 1) && !says_more {
         return Cow::default();
     }
     let mut duplicates = result.duplicates;

@@ -33,7 +33,7 @@ mod testing;
 
 use std::ops::Range;
 
-use types::{Error, Result, SqlMode, errno};
+use types::{Error, Result, SqlMode, Warning, errno};
 
 use ast::Statement;
 use lexer::Lexer;
@@ -61,6 +61,8 @@ pub struct Parsed {
     pub assigns: bool,
     /// System variables that hints set for the statement: `SET_VAR(name = value)`.
     pub set_vars: Vec<(String, ast::Expr)>,
+    /// What its text alone warns of: deprecated words and operators.
+    pub warnings: Vec<Warning>,
 }
 
 /// The positions of the `?` in a text.
@@ -102,6 +104,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
                     row_counts: Vec::new(),
                     assigns: false,
                     set_vars: Vec::new(),
+                    warnings: Vec::new(),
                 });
                 return Ok(statements);
             }

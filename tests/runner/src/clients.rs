@@ -26,7 +26,7 @@ struct Client {
 /// The directory of their sources.
 pub const CLIENTS: &str = "tests/clients";
 
-const ALL: [Client; 8] = [
+const ALL: [Client; 12] = [
     Client {
         name: "go",
         needs: &["go"],
@@ -75,6 +75,30 @@ const ALL: [Client; 8] = [
         build: "",
         run: "bash sysbench.sh",
     },
+    Client {
+        name: "mydumper",
+        needs: &["mydumper", "myloader", "mariadb"],
+        build: "",
+        run: "bash tools.sh mydumper",
+    },
+    Client {
+        name: "mycli",
+        needs: &["mycli", "mariadb"],
+        build: "",
+        run: "bash tools.sh mycli",
+    },
+    Client {
+        name: "percona",
+        needs: &["pt-table-checksum", "mariadb"],
+        build: "",
+        run: "bash tools.sh percona",
+    },
+    Client {
+        name: "exporter",
+        needs: &["prometheus-mysqld-exporter", "python3", "mariadb"],
+        build: "",
+        run: "bash tools.sh exporter",
+    },
 ];
 
 /// A virtual environment with what the directory's requirements.txt pins.
@@ -118,7 +142,7 @@ fn one(
 ) -> Result<(), String> {
     let source = directory.join(match client.name {
         "pymysql" | "mysqlclient" => "python",
-        "mariadb" | "sysbench" => "cli",
+        "mariadb" | "sysbench" | "mydumper" | "mycli" | "percona" | "exporter" => "cli",
         name => name,
     });
     let out = out.join(client.name);

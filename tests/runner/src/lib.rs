@@ -29,6 +29,7 @@ pub mod memory;
 pub mod moving;
 mod moving_bulk;
 mod moving_files;
+mod moving_follow;
 mod older;
 pub mod protocol;
 pub mod raw;

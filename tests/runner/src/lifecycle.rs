@@ -18,9 +18,10 @@ use crate::{code, text};
 type Check = fn(Program) -> Result<(), String>;
 
 pub fn check(program: &Program, report: &mut Report) {
-    let checks: [(&str, Check); 14] = [
+    let checks: [(&str, Check); 15] = [
         ("one line when ready", one_line),
         ("data outlives a stop", data_stays),
+        ("persisted variables outlive a stop", persisted_stay),
         ("SIGTERM lets transactions finish", drains),
         ("SIGTERM does not wait for ever", drains_at_last),
         ("a second process is refused", second_process),
@@ -120,6 +121,48 @@ fn data_stays(program: Program) -> Result<(), String> {
         .map_err(text)?;
     if global != Some(50) {
         return Err(format!("innodb_lock_wait_timeout: {global:?}"));
+    }
+    Ok(())
+}
+
+fn persisted_stay(program: Program) -> Result<(), String> {
+    let mut server = Server::start(program, &[])?;
+    let mut conn = server.address.connect().map_err(text)?;
+    for statement in [
+        "SET PERSIST innodb_lock_wait_timeout = 7, PERSIST_ONLY net_read_timeout = 8",
+        "SET PERSIST character_set_server = latin1, PERSIST wait_timeout = 9",
+        "RESET PERSIST wait_timeout",
+    ] {
+        conn.query_drop(statement).map_err(text)?;
+    }
+    drop(conn);
+    stop(&mut server)?;
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    let values: Option<(u32, u32, String, u32)> = conn
+        .query_first(
+            "SELECT @@global.innodb_lock_wait_timeout, @@global.net_read_timeout, @@global.collation_server, \
+             @@global.wait_timeout",
+        )
+        .map_err(text)?;
+    if values != Some((7, 8, "latin1_swedish_ci".to_owned(), 28800)) {
+        return Err(format!("after the restart: {values:?}"));
+    }
+    let sources: Vec<(String, String)> = conn
+        .query(
+            "SELECT variable_name, set_user FROM performance_schema.variables_info \
+             WHERE variable_source = 'PERSISTED' ORDER BY variable_name",
+        )
+        .map_err(text)?;
+    let names: Vec<&str> = sources.iter().map(|(name, _)| name.as_str()).collect();
+    if names
+        != [
+            "character_set_server",
+            "innodb_lock_wait_timeout",
+            "net_read_timeout",
+        ]
+    {
+        return Err(format!("persisted: {sources:?}"));
     }
     Ok(())
 }

@@ -87,6 +87,10 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
         bulk_load(&server, scale),
     );
     report.check(
+        "memory: what SET of LOAD DATA computes is counted",
+        computed_in_load(&server, scale),
+    );
+    report.check(
         "memory: parts that leave statements nothing are refused by name",
         refused_by_name(program.clone()),
     );
@@ -123,6 +127,30 @@ fn bulk_load(server: &Server, scale: &Scale) -> Result<(), String> {
     }
     conn.query_drop("ADMIN CHECK TABLE loaded").map_err(text)?;
     conn.query_drop("DROP TABLE loaded").map_err(text)
+}
+
+/// Short lines, of which SET makes rows that together need twice the limit.
+fn computed_in_load(server: &Server, scale: &Scale) -> Result<(), String> {
+    const EACH: u64 = 2 << 20;
+    let mut conn = connect(server, "GLOBAL local_infile = ON")?;
+    conn.query_drop("CREATE TABLE computed (id INT PRIMARY KEY, wide LONGTEXT)")
+        .map_err(text)?;
+    let lines = 2 * scale.limit / EACH;
+    conn.set_local_infile_handler(Some(mysql::LocalInfileHandler::new(move |_, file| {
+        (0..lines).try_for_each(|id| writeln!(file, "{id}"))
+    })));
+    let loaded = conn.query_drop(format!(
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE computed (id) SET wide = REPEAT('x', {EACH})"
+    ));
+    let peak = server.peak_bytes()?;
+    if peak > scale.limit {
+        return Err(format!("{peak} bytes of {}", scale.limit));
+    }
+    conn.query_drop("DROP TABLE computed").map_err(text)?;
+    match loaded {
+        Err(mysql::Error::MySqlError(error)) if matches!(error.code, 8004 | 8175) => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
 }
 
 fn start(program: Program, scale: &Scale) -> Result<Server, String> {

@@ -120,6 +120,8 @@ impl Files {
     fn directory(&mut self) -> Result<(), String> {
         let directory = self.path("as-sql");
         self.export(&directory, &[])?;
+        let mut target = self.servers.target.address.connect().map_err(text)?;
+        target.query_drop("CREATE DATABASE shop").map_err(text)?;
         let (succeeded, printed) = self.import("", &[&directory], b"")?;
         expect(succeeded && printed.contains("3010 rows"), &printed)?;
         self.is_loaded("shop", CONTENTS)?;

@@ -22,7 +22,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 18] = [
+    let checks: [(&str, Check); 19] = [
         ("set up", set_up),
         ("connect over the socket", socket),
         ("caching_sha2_password over TLS", tls),
@@ -34,6 +34,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("types", types),
         ("statements", statements),
         ("counting found rows", found_rows),
+        ("spaces before parentheses", ignore_space),
         ("wide results", wide_results),
         ("what the server says of itself", shown),
         ("transactions", transactions),
@@ -266,6 +267,22 @@ fn found_rows(address: &Address) -> Result<(), Failure> {
     equal("duplicates", said, true)?;
     conn.query_drop("UPDATE found SET v = 3")?;
     equal("matched", conn.affected_rows(), 3)
+}
+
+/// The flag of the login sets the mode, also for the next account of the connection.
+fn ignore_space(address: &Address) -> Result<(), Failure> {
+    let opts = address
+        .builder()
+        .db_name(Some(DATABASE))
+        .additional_capabilities(CapabilityFlags::CLIENT_IGNORE_SPACE);
+    let mut conn = Conn::new(opts)?;
+    let query =
+        "SELECT COUNT (*), FIND_IN_SET('IGNORE_SPACE', @@sql_mode) > 0, @@global.sql_mode LIKE '%SPACE%'";
+    equal("with it", conn.query_first(query)?, Some((1, 1, 0)))?;
+    conn.change_user(ChangeUserOpts::DEFAULT)?;
+    equal("as another user", conn.query_first(query)?, Some((1, 1, 0)))?;
+    let plain: Option<u8> = connect(address)?.query_first("SELECT @@sql_mode LIKE '%SPACE%'")?;
+    equal("without it", plain, Some(0))
 }
 
 fn shown(address: &Address) -> Result<(), Failure> {

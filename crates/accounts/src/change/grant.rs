@@ -50,6 +50,9 @@ impl Applied for PrivilegeGrant {
                 for name in self.wanted_dynamic() {
                     *to.dynamic.entry(name.to_owned()).or_default() |= with_option;
                 }
+                if self.lists_option {
+                    to.dynamic.values_mut().for_each(|option| *option = true);
+                }
             }
             GrantLevel::Database(name) => {
                 let name = pattern_of(name, by.partial_revokes);
@@ -69,7 +72,7 @@ impl Applied for PrivilegeGrant {
                 let of_table = to.table_mut(database, table);
                 of_table.table |= wanted;
                 for (column, privileges) in &self.columns {
-                    *of_table.columns.entry(column.clone()).or_default() |= *privileges;
+                    *of_table.column_mut(column) |= *privileges;
                 }
                 by.name.clone_into(&mut of_table.grantor);
                 of_table.granted_us = by.now_us;
@@ -123,9 +126,7 @@ impl Applied for PrivilegeGrant {
                             *privileges -= wanted;
                         }
                         for (column, revoked) in &self.columns {
-                            if let Some(privileges) = of_table.columns.get_mut(column) {
-                                *privileges -= *revoked;
-                            }
+                            *of_table.column_mut(column) -= *revoked;
                         }
                         true
                     }

@@ -20,6 +20,7 @@
 //! | `AccountsVersion` | | counter: changes with every change of accounts |
 //! | `GlobalVariables` | name | [`super::record::SettingRecord`] |
 //! | `GlobalVariablesVersion` | | a timestamp, which changes with each change of a variable |
+//! | `PersistedVariables` | name | [`super::record::PersistedRecord`] |
 //! | `Mail:{node}` | sender, number | a message to a node ([`crate::message`]) |
 //! | `MailVersion:{node}` | | a timestamp, which changes with each message; it exists as long as the node |
 //! | `Prepared` | xid: format, length of the global part, global part, branch part | a prepared XA branch ([`crate::prepared`]) |
@@ -162,6 +163,14 @@ pub fn global_variables() -> KeyRange {
 
 pub fn global_variable(name: &str) -> Vec<u8> {
     hash_key(b"GlobalVariables", name.as_bytes())
+}
+
+pub fn persisted_variables() -> KeyRange {
+    range(b"PersistedVariables")
+}
+
+pub fn persisted_variable(name: &str) -> Vec<u8> {
+    hash_key(b"PersistedVariables", name.as_bytes())
 }
 
 pub fn global_variables_version() -> Vec<u8> {

@@ -38,6 +38,20 @@ pub struct SettingRecord {
     pub value: Option<String>,
 }
 
+/// A value that SET PERSIST has stored for the next start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PersistedRecord {
+    pub name: String,
+    /// As SHOW VARIABLES prints it; `None` is NULL.
+    pub value: Option<String>,
+    /// Microseconds since 1970.
+    pub at_us: i64,
+    /// The account that set it.
+    pub user: String,
+    pub host: String,
+}
+
+impl Record for PersistedRecord {}
 impl Record for DatabaseRecord {}
 impl Record for SettingRecord {}
 impl Record for TableStatistics {}

@@ -49,6 +49,10 @@ pub use table_lock::Use;
 pub const ROUND: Duration = Duration::from_secs(1);
 const SHARDS: usize = 64;
 
+/// In place of a table's id, for LOCK INSTANCE FOR BACKUP: definitions enter as writers, and the session that backs up
+/// keeps writers out.
+pub const INSTANCE: i64 = i64::MIN;
+
 /// All metadata locks of a process.
 pub struct MetadataLocks {
     shards: Vec<RwLock<HashMap<i64, Arc<TableLock>>>>,

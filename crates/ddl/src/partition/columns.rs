@@ -19,7 +19,7 @@ pub(crate) fn check_columns_stay(base: &Table, changes: &[AlterChange]) -> Resul
         let name = match change {
             AlterChange::DropColumn { name } => name,
             AlterChange::RenameColumn { from, .. } => from,
-            AlterChange::ModifyColumn { name, column, .. } if !column.name.eq_ignore_ascii_case(name) => name,
+            AlterChange::ModifyColumn { name, column, .. } if !types::same_name(&column.name, name) => name,
             _ => continue,
         };
         let found = base.column_offset(name).filter(|offset| depends.contains(offset));

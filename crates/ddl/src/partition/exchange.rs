@@ -112,13 +112,28 @@ fn check(schema: &Schema, (table, leaf): (&Table, usize), other: &Table) -> Resu
             ));
         }
     }
+    // Generated columns that have the default values of others are stored, and indexed, with these.
+    let reads_defaults = |table: &Table| -> Result<bool> {
+        let expressions = planner::expressions(table)?;
+        let mut generated = expressions.iter().flat_map(|all| &all.generated);
+        Ok(generated.any(|generated| !generated.defaults_of.is_empty()))
+    };
+    let with_defaults = reads_defaults(table)? || reads_defaults(other)?;
     let column = |column: &Column| {
+        let default = with_defaults.then(|| column.default.clone());
         let generated = column
             .generated
             .as_ref()
             .map(|g| (g.expression.text.clone(), g.stored));
         let name = column.name.to_lowercase();
-        (name, column.ty, column.nullable, column.auto_increment, generated)
+        (
+            name,
+            column.ty,
+            column.nullable,
+            column.auto_increment,
+            generated,
+            default,
+        )
     };
     let index = |table: &Table, index: &Index| (index.name.to_lowercase(), index.unique, shape(table, index));
     let columns = |table: &Table| table.columns.iter().map(column).collect::<Vec<_>>();
@@ -140,8 +155,8 @@ fn check(schema: &Schema, (table, leaf): (&Table, usize), other: &Table) -> Resu
     Ok(())
 }
 
-/// Checks the options that MySQL compares, though they mean nothing here. Those of the partition are in the place of some
-/// of its table's.
+/// Checks the options that MySQL compares, though they mean nothing here. MAX_ROWS, MIN_ROWS and TABLESPACE are those
+/// of the partition, the others those of its table.
 ///
 /// # Errors
 /// 1731

@@ -7,6 +7,7 @@ use schema::model::Table;
 use types::{Error, Result, SqlMode, Value, errno};
 
 use super::assign::{NullRule, Target};
+use super::functional_index;
 use super::image::Row;
 use super::touched::Touched;
 use crate::dml::warn;
@@ -94,7 +95,12 @@ impl<'p> Computed<'p> {
                 nulls,
                 eval,
             };
-            let mut value = target.expression(&generated.value, row, row_number)?;
+            let mark = eval.warnings.count();
+            let computed = target.expression(&generated.value, row, row_number);
+            let mut value = match column.hidden {
+                true => functional_index::named((table, generated.column), computed, row_number, mark, eval)?,
+                false => computed?,
+            };
             if column.is_virtual() && (generated.reads_date || eval.sql_mode != SqlMode::default()) {
                 value = self.as_read(target, &generated.value, row)?;
             }

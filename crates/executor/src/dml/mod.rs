@@ -14,6 +14,7 @@ mod delete;
 mod duplicate;
 mod foreign_key;
 mod found;
+mod functional_index;
 mod image;
 mod insert;
 mod locked_values;

@@ -108,6 +108,24 @@ pub struct AggregateCall {
     pub shown: SqlType,
 }
 
+/// The type of a GROUP_CONCAT: a text that is as long as `@@group_concat_max_len` allows.
+fn concat_type(collation: Collation, env: &TypeEnv) -> SqlType {
+    const VARCHAR_CHARS_MAX: u64 = 512;
+    let charset = collation.charset();
+    let chars = env.group_concat_max_len / charset.min_bytes_per_char() as u64;
+    let length = |length: u64| u32::try_from(length).unwrap_or(u32::MAX);
+    match chars <= VARCHAR_CHARS_MAX {
+        true => SqlType::varchar(length(chars), collation),
+        false => SqlType {
+            kind: TypeKind::LongText,
+            ..SqlType::varchar(
+                length(chars.saturating_mul(u64::from(charset.max_bytes_per_char()))),
+                collation,
+            )
+        },
+    }
+}
+
 impl AggregateCall {
     /// Calls `visit` with each argument.
     pub fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
@@ -255,10 +273,7 @@ impl AggregateCall {
             env,
         )?;
         let collation = text.ty().collation;
-        let ty = SqlType {
-            kind: TypeKind::LongText,
-            ..SqlType::varchar(u32::MAX, collation)
-        };
+        let ty = concat_type(collation, env);
         let distinct_args = if distinct { args.len() } else { 0 };
         let mut all = vec![text];
         all.extend(args.into_iter().take(distinct_args));

@@ -260,6 +260,11 @@ impl Collected {
             Ok(text) if !self.ty.is_binary() => text,
             _ => return (text.len().min(room), text.len().min(room)),
         };
+        // Only the text that is cut is read character by character.
+        let all = charset.encoded_len(text);
+        if all <= room {
+            return (text.len(), all);
+        }
         let mut used = 0;
         for (at, character) in text.char_indices() {
             let bytes = charset.encoded_len(character.encode_utf8(&mut [0; 4]));

@@ -259,7 +259,7 @@ impl Target<'_> {
         self.json_lost(JsonLoss::Invalid, kind)
     }
 
-    /// The same for any reason.
+    /// Reports that JSON cannot be stored, for any of the reasons.
     fn json_lost(&self, loss: JsonLoss, kind: &str) -> Result<()> {
         let (code, reason) = loss.code();
         let message = format!(

@@ -239,13 +239,15 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
         },
         other => temporal_number(other, target.from).unwrap_or(Decimal::ZERO),
     };
+    // A DOUBLE may have digits that no DECIMAL has.
+    let has_vanished = exact.is_zero() && matches!(value, Datum::Double(number) if number != 0.0);
     if to.unsigned && exact.is_negative() && !exact.is_zero() {
         target.out_of_range()?;
         return Ok(Value::Decimal(Decimal::new(Decimal::ZERO.unscaled, to.decimals)));
     }
     match exact.rescale(to.decimals) {
         Some(d) if u32::from(d.digits()) <= to.length || d.is_zero() => {
-            if d != exact {
+            if d != exact || has_vanished {
                 target.note_truncated()?;
             }
             Ok(Value::Decimal(d))

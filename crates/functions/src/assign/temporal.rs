@@ -8,7 +8,8 @@ use crate::datum::Datum;
 use crate::json;
 use crate::temporal::parse::{self, DateRules, NoDate, NoTime};
 use crate::temporal::{
-    self, is_date_number, number_to_datetime, number_to_time, split_moment, time_to_datetime, warn_delimiter,
+    self, is_date_number, number_to_datetime, number_to_time, split_moment, time_to_datetime,
+    warn_delimiter_of_row,
 };
 
 const DAY_US: i64 = 86_400_000_000;
@@ -189,7 +190,7 @@ fn datetime_of_text(
         Err(NoDate::Zero | NoDate::Refused) => return Ok(Err(Reason::OutOfRange)),
         Err(NoDate::Other | NoDate::Fields) => return Ok(Err(Reason::Unreadable)),
     };
-    warn_delimiter(parsed.delimiter, text, target.ctx)?;
+    warn_delimiter_of_row(parsed.delimiter, text, target.row_number, target.ctx)?;
     if parsed.truncated {
         target.wrong_temporal(&value, Reason::Unreadable)?;
     }
@@ -267,7 +268,7 @@ fn time_of_text(target: &Target<'_>, value: Datum<'_>) -> Result<Option<i64>> {
     {
         target.note_part_left_out(&value)?;
     }
-    warn_delimiter(parsed.delimiter, value.bytes(), target.ctx)?;
+    warn_delimiter_of_row(parsed.delimiter, value.bytes(), target.row_number, target.ctx)?;
     // A date without year and month is a number of days.
     let days = match parsed.date {
         Some(date) if (date.year, date.month) == (0, 0) => i64::from(date.day),

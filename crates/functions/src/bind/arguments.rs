@@ -43,6 +43,19 @@ pub(crate) fn digits(expr: &Expr) -> (u32, u8) {
     (whole, scale)
 }
 
+/// A computed DOUBLE with some digits after the point, if their number is fixed.
+pub(crate) fn double_with_decimals(decimals: u8) -> SqlType {
+    const DIGITS: u32 = 17;
+    match decimals < SqlType::NOT_FIXED {
+        true => SqlType {
+            decimals,
+            length: DIGITS + u32::from(decimals),
+            ..SqlType::COMPUTED_DOUBLE
+        },
+        false => SqlType::COMPUTED_DOUBLE,
+    }
+}
+
 /// How many characters (bytes of binary data) a value of a type takes as text.
 pub(crate) fn text_length(ty: &SqlType) -> u32 {
     use TypeKind::*;
@@ -354,11 +367,29 @@ impl Binding<'_> {
     /// digits.
     pub fn number(&mut self, index: usize) {
         if let Some(form) = self.args.get(index).and_then(value_behind_text) {
+            // A text is a DOUBLE, whatever is behind it.
+            let ty = form.ty();
+            let decimals = if ty.is_temporal() {
+                ty.decimals
+            } else {
+                SqlType::NOT_FIXED
+            };
             self.args[index] = form;
+            self.cast(index, double_with_decimals(decimals));
+            return;
         }
         let ty = self.ty(index);
         if ty.kind != TypeKind::Null {
             self.cast(index, numeric_type(&ty));
+        }
+    }
+
+    /// [`Self::number`] for functions of one number, to which a date or time is a DOUBLE.
+    pub fn number_or_double(&mut self, index: usize) {
+        let ty = self.ty(index);
+        match ty.is_temporal() {
+            true => self.cast(index, double_with_decimals(ty.decimals)),
+            false => self.number(index),
         }
     }
 

@@ -247,6 +247,15 @@ fn note_date(text: &Expr, date: &Expr, env: &TypeEnv) {
     }
 }
 
+/// Whether a value is constant and depends on nothing outside of the expression, such as the time.
+fn is_of_itself(expr: &Expr) -> bool {
+    let mut reads_session = false;
+    expr.walk(&mut |part| {
+        reads_session |= matches!(part, Expr::Call { function, .. } if function.0.reads_session);
+    });
+    expr.is_constant() && !reads_session
+}
+
 /// `expr`, converted to be compared with `other`, one of which is a YEAR and the other a date. A constant
 /// date that is compared with a column is the year that the column would store. Otherwise an operator
 /// compares the year's beginning with the date, and IN and BETWEEN compare numbers.
@@ -257,7 +266,7 @@ fn beside_year(expr: &Expr, other: &Expr, kind: ComparisonKind) -> Result<Option
         (false, true) => (other, expr),
         _ => return Ok(None),
     };
-    let is_read = matches!(year, Expr::Column { .. }) && date.is_constant();
+    let is_read = matches!(year, Expr::Column { .. }) && is_of_itself(date);
     if !is_read && kind != ComparisonKind::Operator {
         return Ok(None);
     }
@@ -287,8 +296,8 @@ fn is_read_as_date(number: &Expr, date: &Expr, kind: ComparisonKind, env: &TypeE
     constant && is_stored || literal_date(number, &date.ty()).is_some()
 }
 
-/// A constant number as the date that a column would store. Only that of a statement's own text is rounded to the
-/// column's digits, and warns.
+/// A constant number as the date that a column would store. A number in the statement's text is rounded to the
+/// column's digits, and may leave a warning that names the column; the value of a parameter is not and does not.
 fn number_as_date(number: Expr, column: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
     let ty = column.ty();
     let is_of_text = !matches!(number, Expr::Param { .. }) || env.literal_params;

@@ -4,7 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use types::{Collation, SqlMode, SqlType, Value};
+use types::{Collation, SqlMode, SqlType};
+
+use crate::user_variable::UserVariable;
 
 /// What types depend on besides the expression. A cached plan is valid for one such environment.
 #[derive(Debug, Clone)]
@@ -18,8 +20,10 @@ pub struct TypeEnv {
     pub div_precision_increment: u8,
     /// `@@default_week_format`: the mode of WEEK() without one.
     pub default_week_format: u8,
+    /// `@@group_concat_max_len`, in bytes.
+    pub group_concat_max_len: u64,
     /// The session's user variables. The type of `@name`, bound by `call("@", [name])`, is that of its value.
-    pub user_variables: Arc<HashMap<String, Value>>,
+    pub user_variables: Arc<HashMap<String, UserVariable>>,
     /// The types of variables that the statement assigns to, which override those of the values.
     pub variable_types: HashMap<String, SqlType>,
     /// The statement's parameters stand for literals that were taken out of its text, so that its plan can be
@@ -65,6 +69,7 @@ impl Default for TypeEnv {
             sql_mode: SqlMode::default(),
             div_precision_increment: 4,
             default_week_format: 0,
+            group_concat_max_len: 1024,
             user_variables: Arc::default(),
             variable_types: HashMap::new(),
             literal_params: false,

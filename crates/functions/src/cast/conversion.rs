@@ -46,7 +46,7 @@ impl Conversion<'_> {
         self.json_lost(JsonLoss::Invalid, kind)
     }
 
-    /// The same for any reason.
+    /// Reports that JSON is not a value of the type, for any of the reasons.
     pub fn json_lost(&self, loss: JsonLoss, kind: &str) -> Result<()> {
         let column = match self.input {
             Expr::Column { label, .. } => label.name().unwrap_or("column"),

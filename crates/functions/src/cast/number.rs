@@ -1,5 +1,7 @@
 //! Conversions to numbers.
 
+use std::sync::LazyLock;
+
 use types::json::{JsonRef, JsonView};
 use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
@@ -71,6 +73,9 @@ pub(crate) fn whole_seconds<'a>(value: Datum<'a>, ty: &SqlType, ctx: &EvalContex
     })
 }
 
+/// Where a text within JSON is read that was reported: no one reads its warnings.
+static SILENT: LazyLock<EvalContext> = LazyLock::new(EvalContext::default);
+
 /// `CAST(... AS UNSIGNED)`.
 pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     Ok(Value::UInt(match value {
@@ -121,18 +126,25 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
 /// function must fit.
 fn of_double(value: f64, conversion: &Conversion<'_>) -> Result<i64> {
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
-    let rounded = value.round_ties_even();
+    // The value of CAST(... AS DOUBLE) is cut where an integer is needed.
+    let is_cast = matches!(conversion.input, Expr::Cast { implicit: false, ty, .. } if ty.is_float());
+    let rounded = match is_cast {
+        true => value.trunc(),
+        false => value.round_ties_even(),
+    };
     if !(-BEYOND..BEYOND).contains(&rounded) {
-        if let Expr::Call { function, .. } = conversion.input
-            && function.0.name != "aggregate result"
-        {
+        let is_made = match conversion.input {
+            Expr::Call { function, .. } => function.0.name != "aggregate result",
+            _ => is_cast,
+        };
+        if is_made {
             return Err(conversion.out_of_range("BIGINT"));
         }
         if !conversion.implicit && !matches!(conversion.input, Expr::Literal { .. }) {
             conversion.truncated("INTEGER", Datum::Double(value))?;
         }
     }
-    Ok(round_even(value))
+    Ok(rounded as i64)
 }
 
 /// A double as an integer, halves to the even one, clamped.
@@ -315,13 +327,11 @@ fn json_number(
             "INTEGER" => integer_of_text(text).1,
             _ => (text.is_empty() || !parse_double(text.as_bytes()).complete).then_some(JsonLoss::Invalid),
         };
-        let silent;
         let ctx = match loss {
             None => conversion.ctx,
             Some(loss) => {
                 conversion.json_lost(loss, kind)?;
-                silent = EvalContext::default();
-                &silent
+                &SILENT
             }
         };
         let from = SqlType::varchar(text.len() as u32, types::Collation::Utf8mb4Bin);

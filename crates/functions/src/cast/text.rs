@@ -11,14 +11,22 @@ use crate::charset;
 use crate::context::EvalContext;
 use crate::datum::Datum;
 
-/// How long a FLOAT's text may be in an expression before it is written with an exponent. Results that are
-/// sent to clients have no such limit.
+/// How long a number's text may be in an expression before it is written with an exponent: that of a FLOAT, of a
+/// DOUBLE, and of a column of DOUBLE. Results that are sent to clients have no such limit.
 const FLOAT_WIDTH: usize = 12;
+const DOUBLE_WIDTH: usize = 22;
+const DOUBLE_COLUMN_WIDTH: usize = 24;
+
+/// The fraction of a moment that has none.
+const NO_MICROSECONDS: &str = ".000000";
 
 /// The `length` of a CHAR or BINARY without a length.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
 pub(super) fn to_text(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
+    if is_too_long(conversion) {
+        return too_large(conversion);
+    }
     if conversion.to.is_binary() {
         to_binary(value, conversion)
     } else {
@@ -86,6 +94,31 @@ fn to_binary(value: Datum<'_>, conversion: &Conversion<'_>) -> Result<Value> {
     Ok(Value::Bytes(bytes))
 }
 
+/// Whether the type's length is one that no packet has room for.
+fn is_too_long(conversion: &Conversion<'_>) -> bool {
+    let to = &conversion.to;
+    let has_length = !conversion.implicit && to.length != UNLIMITED && to.is_string();
+    let length = match to.is_blob_or_text() {
+        true => to.length / to.collation.charset().max_bytes_per_char(),
+        false => to.length,
+    };
+    has_length && length as usize > conversion.ctx.max_allowed_packet
+}
+
+/// Warning 1301 and NULL.
+fn too_large(conversion: &Conversion<'_>) -> Result<Value> {
+    let name = match conversion.to.is_binary() {
+        true => "cast_as_binary",
+        false => "cast_as_char",
+    };
+    let limit = conversion.ctx.max_allowed_packet;
+    conversion.ctx.warn(
+        1301,
+        format!("Result of {name}() was larger than max_allowed_packet ({limit}) - truncated"),
+    )?;
+    Ok(Value::Null)
+}
+
 /// Whether the type has a length. A length so large that the result is a TEXT is no limit in practice.
 fn is_limited(conversion: &Conversion<'_>) -> bool {
     let to = &conversion.to;
@@ -93,34 +126,51 @@ fn is_limited(conversion: &Conversion<'_>) -> bool {
 }
 
 /// The text of a value of another type. A parameter shows its own digits, because its type may have more
-/// decimals.
+/// decimals; a moment does so only where the statement says CAST.
 fn text_of(value: Datum<'_>, conversion: &Conversion<'_>) -> String {
-    if let (Datum::Decimal(given), Expr::Param { .. }) = (value, conversion.input) {
-        return given.to_text();
-    }
-    shown_text(&value.to_value(), &conversion.from)
-}
-
-/// The text of a value that is not text, as expressions and ALTER TABLE see it.
-pub fn shown_text(value: &Value, ty: &SqlType) -> String {
-    let text = value.display_text(ty);
-    match value {
-        Value::Double(_) if is_plain_float(ty) && text.len() > FLOAT_WIDTH => {
-            narrow_float(&text).unwrap_or(text)
+    if let Expr::Param { .. } = conversion.input {
+        if let Datum::Decimal(given) = value {
+            return given.to_text();
         }
-        _ => text,
+        if conversion.from.is_temporal() && !conversion.implicit {
+            let text = text_within(&value.to_value(), &conversion.from, DOUBLE_WIDTH);
+            return text
+                .strip_suffix(NO_MICROSECONDS)
+                .map(str::to_owned)
+                .unwrap_or(text);
+        }
     }
+    let width = match conversion.input {
+        Expr::Column { .. } | Expr::Outer { .. } => DOUBLE_COLUMN_WIDTH,
+        _ => DOUBLE_WIDTH,
+    };
+    text_within(&value.to_value(), &conversion.from, width)
 }
 
-fn is_plain_float(ty: &SqlType) -> bool {
-    ty.kind == TypeKind::Float && ty.decimals == SqlType::NOT_FIXED
+/// The text of a column's value that is not text, as expressions and ALTER TABLE see it.
+pub fn shown_text(value: &Value, ty: &SqlType) -> String {
+    text_within(value, ty, DOUBLE_COLUMN_WIDTH)
 }
 
-/// A FLOAT's text within [`FLOAT_WIDTH`].
-fn narrow_float(text: &str) -> Option<String> {
+/// A DOUBLE's text within `double_width`, if its type does not fix the digits after the point; a FLOAT's likewise.
+fn text_within(value: &Value, ty: &SqlType, double_width: usize) -> String {
+    let text = value.display_text(ty);
+    let width = match ty.kind {
+        TypeKind::Float => FLOAT_WIDTH,
+        TypeKind::Double => double_width,
+        _ => return text,
+    };
+    if ty.decimals != SqlType::NOT_FIXED || text.len() <= width || !matches!(value, Value::Double(_)) {
+        return text;
+    }
+    narrow_double(&text, width).unwrap_or(text)
+}
+
+/// The text of a FLOAT or DOUBLE within `width`.
+fn narrow_double(text: &str, width: usize) -> Option<String> {
     let number: f64 = text.parse().ok()?;
     let mut narrow = Vec::new();
-    let fits = write_f64_within(number, FLOAT_WIDTH, &mut narrow);
+    let fits = write_f64_within(number, width, &mut narrow);
     String::from_utf8(narrow).ok().filter(|_| fits)
 }
 

@@ -219,7 +219,10 @@ fn add(call: &Call<'_>, args: &[Datum<'_>], sign: i128) -> Result<Value> {
     };
     let unit = Unit::parse(unit)?;
     let Some(span) = span(amount, unit, sign) else {
-        return overflow(call);
+        return match unit.fields().len() {
+            1 => overflow(call),
+            _ => misread(call),
+        };
     };
     if call.ty.kind == TypeKind::Time {
         return add_to_time(call, date, span);
@@ -251,6 +254,14 @@ fn spells_date_only(datum: &Datum<'_>) -> bool {
 
 fn overflow(call: &Call<'_>) -> Result<Value> {
     temporal::overflow(call.ctx)?;
+    Ok(Value::Null)
+}
+
+/// An amount of several fields that cannot be read. MySQL does not warn of one that is added to a TIME.
+fn misread(call: &Call<'_>) -> Result<Value> {
+    if call.ty.kind != TypeKind::Time {
+        temporal::overflow_of("date_add_interval", call.ctx)?;
+    }
     Ok(Value::Null)
 }
 
@@ -314,8 +325,8 @@ fn span(amount: &Datum<'_>, unit: Unit, sign: i128) -> Option<Span> {
     })
 }
 
-/// Reads numbers with any separators. If there are fewer numbers than fields, they are the last fields. A
-/// leading minus applies to all.
+/// Reads numbers with any separators. If there are fewer numbers than fields, they are the last fields; `None` if
+/// there are more. A leading minus applies to all.
 fn compound(text: &[u8], fields: &[i64], fraction_last: bool) -> Option<i128> {
     let text = text.trim_ascii_start();
     let (negative, mut rest) = match text {
@@ -338,6 +349,9 @@ fn compound(text: &[u8], fields: &[i64], fraction_last: bool) -> Option<i128> {
         }
         numbers.push(number);
         rest = rest.get(len..)?;
+    }
+    if rest.iter().any(u8::is_ascii_digit) {
+        return None;
     }
     // A fraction is one also if there are fewer fields.
     if fraction_last && numbers.len() < fields.len() && !numbers.is_empty() {
@@ -373,6 +387,8 @@ mod tests {
         assert_eq!(us("6/4", Unit::HourMinute), 21_840_000_000);
         assert_eq!(us("1-2", Unit::YearMonth), 14);
         assert_eq!(us("", Unit::DaySecond), 0);
+        assert_eq!(us("1:2 x", Unit::DayHour), 93_600_000_000);
+        assert_eq!(compound(b"1:2:3", Unit::DayHour.fields(), false), None);
     }
 
     #[test]

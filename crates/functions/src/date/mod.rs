@@ -208,14 +208,18 @@ pub(crate) fn stays_dated(expr: Option<&Expr>) -> bool {
 /// Converts an argument to an exact number of seconds. Returns the number of its fractional digits.
 pub(crate) fn exact_seconds(binding: &mut Binding<'_>, index: usize) -> u8 {
     let ty = binding.ty(index);
-    if !ty.is_numeric() || ty.is_float() {
-        binding.cast(index, SqlType::decimal(65, 6));
-    }
-    match ty.kind {
+    let fsp = match ty.kind {
         TypeKind::Decimal => ty.decimals.min(6),
+        _ if ty.is_temporal() => ty.decimals,
         _ if ty.is_integer() || ty.kind == TypeKind::Null => 0,
         _ => 6,
+    };
+    if ty.is_temporal() {
+        binding.cast(index, SqlType::decimal(65, fsp));
+    } else if !ty.is_numeric() || ty.is_float() {
+        binding.cast(index, SqlType::decimal(65, 6));
     }
+    fsp
 }
 
 /// How many fractional digits an argument has as a TIME or a point in time.

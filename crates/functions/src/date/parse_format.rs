@@ -56,11 +56,10 @@ fn str_to_date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         _ => "datetime",
     };
     let shown = || String::from_utf8_lossy(text).into_owned();
+    // NO_ZERO_DATE alone decides, also about single zeros.
     let accepted = |fields: &DateTime| {
-        let mode = &call.ctx.sql_mode;
-        call.ty.kind == TypeKind::Time
-            || !(mode.no_zero_in_date && fields.has_zero_in_date()
-                || mode.no_zero_date && fields.is_zero_date())
+        let has_zero = fields.year == 0 || fields.month == 0 || fields.day == 0;
+        call.ty.kind == TypeKind::Time || !(call.ctx.sql_mode.no_zero_date && has_zero)
     };
     let mut reader = Reader::new(text);
     let found = reader

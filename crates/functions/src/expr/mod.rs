@@ -96,9 +96,13 @@ impl Label {
         ..Self::NONE
     };
 
-    /// `` `database`.`table`.`column` ``.
+    /// `` `database`.`table`.`column` ``, or `` `table`.`column` `` of a table in no database.
     pub fn column(database: &str, table: &str, column: &str) -> Self {
-        Self::of_text(["`", database, "`.`", table, "`.`", column, "`"].concat().into())
+        let named = match database.is_empty() {
+            true => ["`", table, "`.`", column, "`"].concat(),
+            false => ["`", database, "`.`", table, "`.`", column, "`"].concat(),
+        };
+        Self::of_text(named.into())
     }
 
     fn of_text(name: Arc<str>) -> Self {

@@ -2,7 +2,9 @@
 //!
 //! - [`words`]: what the words of a text are.
 //! - [`query`]: what the text behind AGAINST asks.
-//! - [`rank`]: how relevant a row is for it.
+//! - [`keys`]: by which entries of an index its rows are found.
+//! - [`rank`]: how relevant a row is for it; [`sort_keys`]: the words of both, by number.
+//! - [`parsed`]: the queries of a statement.
 //!
 //! A FULLTEXT index has an entry for each word of a row. The words are the elements of a hidden column, whose
 //! expression is `stemdb_words(column, ...)`. MATCH is bound as a call of [`MATCH`], whose arguments include how
@@ -10,14 +12,19 @@
 //!
 //! Source: manual 12.9 "Full-Text Search Functions"; `storage/innobase/fts` of MySQL.
 
+mod keys;
+pub(crate) mod parsed;
 mod query;
 mod rank;
+mod sort_keys;
 mod words;
 
 use types::collation::{character_count, first_characters};
-use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView};
+use types::json::{Json, JsonBinary, JsonObject, JsonView};
 use types::{Collation, Error, Result, SqlType, Value};
 
+pub use self::keys::{ALL, Key, OF_FOUND, PREFIX, WORD, keys_of};
+use self::keys::{items, text};
 pub use self::query::{Mode, Query, QueryWord};
 use self::rank::Counts;
 pub use self::words::{Parser, STOPWORDS};
@@ -43,23 +50,31 @@ static FUNCTIONS: &[FunctionDef] = &[
     .nullability(Nullability::Never),
     function(HAS, 2, 2, |_| Ok(SqlType::BOOL), has).takes_json(),
     function(WITH_PREFIX, 2, 2, |_| Ok(SqlType::BIGINT), with_prefix).takes_json(),
-    function(NTH, 5, 5, resolve_nth, nth).nullability(Nullability::Always),
+    function(KEYS, 4, 4, keys::resolve_keys, keys::keys).nullability(Nullability::Always),
+    function(EXPANDED, 4, 4, keys::resolve_expanded, keys::expanded)
+        .takes_json()
+        .sees_null()
+        .nullability(Nullability::Always),
     function(MATCH, 5, MANY, resolve_match, match_against)
+        .takes_json()
         .sees_null()
         .nullability(Nullability::Always),
 ];
 
-/// `MATCH ... AGAINST`. The arguments: the query, [`Mode::code`], how many counts follow, and of these how many
-/// are of prefixes, the number of rows (NULL: it is only asked whether the row is found), then the counts of rows with
-/// each word, then of entries with each prefix, then the columns. The name is not a word, so no statement can call it.
+/// `MATCH ... AGAINST`. The arguments: the query, [`Mode::code`], the number of rows (NULL: it is only asked whether
+/// the row is found), a document of how many rows have each of the query's words, by their numbers from 1 on, then the
+/// columns. The name is not a word, so no statement can call it.
 pub const MATCH: &str = "match against";
 /// Whether an array of words has a word.
 pub const HAS: &str = "full text has";
 /// How many words of an array begin with a text.
 pub const WITH_PREFIX: &str = "full text with prefix";
-/// The word of a query with a number: query, mode, `word` or `prefix`, the number from 0, and an expression of the
-/// type of the index's words.
-pub const NTH: &str = "full text nth";
+/// The keys of a query's words: the query, [`Mode::code`], [`ALL`] or [`OF_FOUND`], and an expression of the type of
+/// the index's words.
+pub const KEYS: &str = "full text keys";
+/// A query with the words of the rows that it finds: the query, an array of arrays of words, [`Mode::code`], and an
+/// expression of the type of the words.
+pub const EXPANDED: &str = "full text expanded";
 
 /// The function whose value is the words of some columns.
 pub fn words_function(parser: Parser) -> &'static str {
@@ -88,13 +103,6 @@ fn resolve_words(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::JSON)
 }
 
-fn text<'a>(datum: &Datum<'a>) -> Option<&'a str> {
-    match datum {
-        Datum::String(text) => Some(text),
-        _ => None,
-    }
-}
-
 fn array_of_words(call: &Call<'_>, args: &[Datum<'_>], parser: Parser) -> Result<Value> {
     let collation = call.arg_type(0).collation;
     let words = words::distinct(parser, args.iter().filter_map(text), collation);
@@ -102,34 +110,18 @@ fn array_of_words(call: &Call<'_>, args: &[Datum<'_>], parser: Parser) -> Result
     JsonBinary::new(&array).map(Value::Json)
 }
 
-fn items<'a>(datum: Option<&Datum<'a>>) -> impl Iterator<Item = &'a str> {
-    let array = match datum {
-        Some(Datum::Json(json)) => match json.view() {
-            JsonView::Array(items) => Some(items),
-            _ => None,
-        },
-        _ => None,
-    };
-    let strings = |json: JsonRef<'a>| match json.view() {
-        JsonView::String(text) => Some(text),
-        _ => None,
-    };
-    array.into_iter().flat_map(JsonArray::iter).filter_map(strings)
-}
-
 fn has(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let collation = call.arg_type(1).collation;
-    let Some(word) = args.get(1).and_then(text) else {
+    let [Datum::Json(words), Datum::String(word)] = args else {
         return Ok(Value::Null);
     };
-    let mut items = items(args.first());
-    let has = items.any(|item| collation.equal(item.as_bytes(), word.as_bytes()));
+    let has = items(*words).any(|item| collation.equal(item.as_bytes(), word.as_bytes()));
     Ok(Value::Int(i64::from(has)))
 }
 
 fn with_prefix(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let collation = call.arg_type(1).collation;
-    let Some(prefix) = args.get(1).and_then(text) else {
+    let [Datum::Json(words), Datum::String(prefix)] = args else {
         return Ok(Value::Null);
     };
     let chars = character_count(prefix);
@@ -137,24 +129,8 @@ fn with_prefix(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         let start = first_characters(item, chars);
         collation.equal(start.as_bytes(), prefix.as_bytes())
     };
-    let count = items(args.first()).filter(begins).count();
+    let count = items(*words).filter(begins).count();
     Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
-}
-
-fn resolve_nth(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.text(0);
-    Ok(word_type(binding.ty(4).collation))
-}
-
-fn nth(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let [Datum::String(text), mode, kind, number, _] = args else {
-        return Ok(Value::Null);
-    };
-    let query = Query::parse(text, Mode::of_code(mode.bytes()), call.arg_type(4).collation)?;
-    let is_prefix = kind.bytes() == b"prefix";
-    let mut words = query.words.iter().filter(|word| word.is_prefix == is_prefix);
-    let word = words.nth(count_of(Some(number)) as usize);
-    Ok(word.map_or(Value::Null, |word| Value::String(word.text.clone())))
 }
 
 fn resolve_match(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -162,58 +138,50 @@ fn resolve_match(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::COMPUTED_DOUBLE)
 }
 
-fn count_of(datum: Option<&Datum<'_>>) -> u64 {
-    match datum {
-        Some(Datum::Int(count)) => u64::try_from(*count).unwrap_or(0),
-        Some(Datum::UInt(count)) => *count,
-        Some(Datum::Decimal(count)) => count.to_string().parse().unwrap_or(0),
-        _ => 0,
-    }
-}
-
 fn match_against(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let [query, mode, counts, prefixes, rows, rest @ ..] = args else {
+    let [query, mode, rows, counts, columns @ ..] = args else {
         return Err(Error::internal("MATCH has too few arguments"));
     };
     let Datum::String(query) = query else {
         return Ok(Value::Double(0.0));
-    };
-    let counted = count_of(Some(counts)) as usize;
-    let of_prefixes = count_of(Some(prefixes)) as usize;
-    let (Some(counts), Some(columns)) = (rest.get(..counted), rest.get(counted..)) else {
-        return Err(Error::internal("MATCH has too few counts"));
-    };
-    let Some((words, prefixes)) = counts.split_at_checked(counted.saturating_sub(of_prefixes)) else {
-        return Err(Error::internal("MATCH has too few counts"));
     };
     let mode = Mode::of_code(mode.bytes());
     let collation = call
         .args
         .last()
         .map_or(Collation::DEFAULT, |column| column.ty().collation);
-    let query = Query::parse(query, mode, collation)?;
+    let query = call.ctx.state.full_text_queries.parse(query, mode, collation)?;
     let texts: Vec<&str> = columns.iter().filter_map(text).collect();
     if rows.is_null() {
         let found = rank::relevance(&query, mode.parser, collation, &texts, None);
         return Ok(Value::Double(f64::from(found)));
     }
-    let (mut words, mut prefixes) = (words.iter(), prefixes.iter());
-    let mut with_word = Vec::with_capacity(query.words.len());
-    for word in &query.words {
-        let count = match word.is_prefix {
-            true => prefixes.next(),
-            false => words.next(),
-        };
-        with_word.push(count_of(Some(count.ok_or_else(too_many_words)?)));
-    }
+    let with_word = match counts {
+        Datum::Json(counts) => match counts.view() {
+            JsonView::Object(counts) => counts_of(counts, query.words.len()),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
     let counts = Counts {
-        rows: count_of(Some(rows)),
+        rows: match rows {
+            Datum::Int(rows) => u64::try_from(*rows).unwrap_or(0),
+            Datum::UInt(rows) => *rows,
+            _ => 0,
+        },
         with_word,
     };
     let rank = rank::relevance(&query, mode.parser, collation, &texts, Some(&counts));
     Ok(Value::Double(f64::from(rank)))
 }
 
-fn too_many_words() -> Error {
-    Error::not_supported("so many words in AGAINST(?)", "write the query as a literal")
+/// The counts of as many words.
+fn counts_of(counts: JsonObject<'_>, words: usize) -> Vec<u64> {
+    let of_word = |number: usize| match counts.get(&number.to_string())?.view() {
+        JsonView::Int(count) => u64::try_from(count).ok(),
+        JsonView::UInt(count) => Some(count),
+        JsonView::Decimal(count) => count.to_string().parse().ok(),
+        _ => None,
+    };
+    (1..=words).map(|number| of_word(number).unwrap_or(0)).collect()
 }

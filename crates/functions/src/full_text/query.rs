@@ -4,13 +4,21 @@
 //! lone `*` mean something. The order matters: words that are neither required nor excluded come first, then
 //! the required ones (`+`), then the excluded ones (`-`), at each level.
 
+use std::collections::HashMap;
+
 use types::collation::character_count;
 use types::{Collation, Error, Result, errno};
 
-use super::words::{self, CHARS_MAX, CHARS_MIN, NGRAM_CHARS, Parser};
+use super::sort_keys::{Keys, sort_key};
+use super::words::{self, CHARS_MAX, CHARS_MIN, Indexed, NGRAM_CHARS, Parser};
 
 /// How many words a phrase may have.
 const PHRASE_WORDS_MAX: usize = 128;
+/// How many pairs of parentheses a query may have. Each is a level of what recursive functions read, also those
+/// that stand side by side.
+const PARENTHESES_MAX: usize = 128;
+/// How many different words a query may have. The statement counts the rows of each.
+const WORDS_MAX: usize = 20_000;
 
 /// How a query's text is read, and how texts are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +79,10 @@ pub(super) enum Operand {
 pub(super) struct Phrase {
     /// The numbers of its words that an index can have; the first is also the first of `parts`.
     pub words: Vec<usize>,
-    /// All of its words from the first of those on.
-    pub parts: Vec<String>,
+    /// All of its words from the first of those on, as numbers of [`Query::keys`].
+    pub parts: Vec<usize>,
+    /// Those of them that an index can have.
+    pub indexed: Vec<usize>,
     /// `@n`: the words are among `n` words of the text, in any order.
     pub distance: Option<usize>,
 }
@@ -85,26 +95,32 @@ pub struct QueryWord {
     pub is_prefix: bool,
     /// How often it is searched. InnoDB counts the rows that have it anew each time.
     pub searches: u64,
+    /// Its number among the parts of [`Query::keys`], if an index can have it and it is no prefix.
+    pub(super) part: Option<usize>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
     pub words: Vec<QueryWord>,
     pub(super) steps: Vec<(Operator, Operand)>,
+    pub(super) keys: Keys,
     /// The whole query is a word without an operator.
     pub(super) is_word: bool,
 }
 
 impl Query {
     /// # Errors
-    /// 1064 for a boolean query whose operators do not stand where they can.
+    /// 1064 for a boolean query whose operators do not stand where they can; 1235 for one with too many words or
+    /// parentheses.
     pub fn parse(text: &str, mode: Mode, collation: Collation) -> Result<Self> {
         let text = words::folded(text, collation);
+        let indexed = Indexed::new(mode.parser, collation);
         let reader = Reader {
             mode,
-            collation,
+            indexed: &indexed,
             tokens: tokens(&text, mode.boolean),
             at: 0,
+            parentheses: 0,
         };
         let mut query = Self::default();
         let nodes = match (mode.parser, mode.boolean) {
@@ -115,7 +131,9 @@ impl Query {
         let mut steps = Vec::new();
         let mut made = Made {
             query: &mut query,
+            numbers: HashMap::new(),
             mode,
+            indexed: &indexed,
             collation,
         };
         made.list(Operator::None, &nodes, &mut steps)?;
@@ -123,19 +141,14 @@ impl Query {
         Ok(query)
     }
 
-    /// The words of which a row has at least one; `None` if that is not known.
-    pub fn alternatives(&self) -> Option<Vec<&str>> {
+    /// The words of which a row that is found has at least one.
+    pub fn alternatives(&self) -> Vec<&QueryWord> {
         let mut found = Vec::new();
         alternatives(&self.steps, &mut found);
-        self.texts_of(&found)
-    }
-
-    fn texts_of(&self, numbers: &[usize]) -> Option<Vec<&str>> {
-        let text = |number: &usize| {
-            let word = self.words.get(*number)?;
-            (!word.is_prefix).then_some(word.text.as_str())
-        };
-        numbers.iter().map(text).collect()
+        found
+            .iter()
+            .filter_map(|number| self.words.get(*number))
+            .collect()
     }
 }
 
@@ -247,14 +260,16 @@ impl Node {
 
 struct Reader<'t> {
     mode: Mode,
-    collation: Collation,
+    indexed: &'t Indexed,
     tokens: Vec<Token<'t>>,
     at: usize,
+    /// How many pairs of them were begun.
+    parentheses: usize,
 }
 
 impl<'t> Reader<'t> {
     fn read(mut self) -> Result<Vec<Node>> {
-        let nodes = self.list(0)?;
+        let nodes = self.list()?;
         match self.peek() {
             None => Ok(nodes),
             Some(_) => Err(self.unexpected("$end")),
@@ -284,18 +299,16 @@ impl<'t> Reader<'t> {
     }
 
     /// The words, phrases and queries up to what is none of them.
-    fn list(&mut self, depth: usize) -> Result<Vec<Node>> {
-        if depth > PHRASE_WORDS_MAX {
-            return Err(Error::not_supported(
-                "so many parentheses in a full-text query",
-                "leave out those that are not needed",
-            ));
-        }
+    fn list(&mut self) -> Result<Vec<Node>> {
         let mut nodes = Vec::new();
         loop {
             let operator = self.operator();
             if self.eat('(') {
-                let inner = self.list(depth + 1)?;
+                self.parentheses += 1;
+                if self.parentheses > PARENTHESES_MAX {
+                    return Err(too_many("parentheses"));
+                }
+                let inner = self.list()?;
                 if !self.eat(')') {
                     return Err(self.unexpected(""));
                 }
@@ -402,7 +415,7 @@ impl<'t> Reader<'t> {
                 distance: None,
             }));
         }
-        if character_count(text) >= NGRAM_CHARS || !words::is_indexed(Parser::Ngram, text, self.collation) {
+        if character_count(text) >= NGRAM_CHARS || !self.indexed.has(text) {
             return Err(Error::not_supported(
                 "word* where the index is of ngrams",
                 "leave the * out: the parts of words are found without it",
@@ -410,6 +423,13 @@ impl<'t> Reader<'t> {
         }
         Ok(Some(Node::word(text, true)))
     }
+}
+
+fn too_many(what: &str) -> Error {
+    Error::not_supported(
+        format_args!("so many {what} in a full-text query"),
+        "write a shorter query",
+    )
 }
 
 fn with_operator(operator: Option<Operator>, node: Option<Node>) -> Node {
@@ -427,7 +447,10 @@ fn with_operator(operator: Option<Operator>, node: Option<Node>) -> Node {
 /// Makes steps of nodes.
 struct Made<'q> {
     query: &'q mut Query,
+    /// The numbers of its words, by sort key and [`QueryWord::is_prefix`].
+    numbers: HashMap<(Vec<u8>, bool), usize>,
     mode: Mode,
+    indexed: &'q Indexed,
     collation: Collation,
 }
 
@@ -496,7 +519,7 @@ impl Made<'_> {
 
     fn operand(&mut self, node: &Node) -> Result<Option<Operand>> {
         Ok(match node {
-            Node::Word { text, is_prefix } => Some(Operand::Word(self.word(text, *is_prefix))),
+            Node::Word { text, is_prefix } => Some(Operand::Word(self.word(text, *is_prefix)?)),
             Node::Text { text, distance } => Some(Operand::Phrase(self.phrase(text, *distance)?)),
             Node::Query(nodes) => {
                 let mut steps = Vec::new();
@@ -511,16 +534,22 @@ impl Made<'_> {
         let mut phrase = Phrase {
             words: Vec::new(),
             parts: Vec::new(),
+            indexed: Vec::new(),
             distance: distance.filter(|distance| *distance > 0),
         };
         for part in words::parts(self.mode.parser, text) {
-            if words::is_indexed(self.mode.parser, part, self.collation) {
-                phrase.words.push(self.word(part, false));
+            let is_indexed = self.indexed.has(part);
+            if is_indexed {
+                phrase.words.push(self.word(part, false)?);
             }
             if !phrase.words.is_empty() {
-                phrase.parts.push(part.to_owned());
+                let part = self.query.keys.add_part(sort_key(self.collation, part));
+                phrase.parts.push(part);
+                phrase.indexed.extend(is_indexed.then_some(part));
             }
         }
+        phrase.indexed.sort_unstable();
+        phrase.indexed.dedup();
         match phrase.words.len() > PHRASE_WORDS_MAX {
             true => Err(Error::new(
                 errno::ER_UNKNOWN_ERROR,
@@ -531,22 +560,31 @@ impl Made<'_> {
     }
 
     /// The number of a word.
-    fn word(&mut self, text: &str, is_prefix: bool) -> usize {
-        let collation = self.collation;
-        let is_it = |word: &QueryWord| {
-            word.is_prefix == is_prefix && collation.equal(word.text.as_bytes(), text.as_bytes())
-        };
-        if let Some(at) = self.query.words.iter().position(is_it) {
+    fn word(&mut self, text: &str, is_prefix: bool) -> Result<usize> {
+        let key = sort_key(self.collation, text);
+        let count = self.query.words.len();
+        let number = *self.numbers.entry((key.clone(), is_prefix)).or_insert(count);
+        if let Some(word) = self.query.words.get_mut(number) {
             // As InnoDB counts: rows with a prefix are not counted again.
-            self.query.words[at].searches += u64::from(!is_prefix);
-            return at;
+            word.searches += u64::from(!is_prefix);
+            return Ok(number);
         }
+        if count == WORDS_MAX {
+            return Err(too_many("words"));
+        }
+        if is_prefix {
+            self.query
+                .keys
+                .add_prefix(character_count(text), key.clone(), number);
+        }
+        let is_part = !is_prefix && self.indexed.has(text);
         self.query.words.push(QueryWord {
             text: text.to_owned(),
             is_prefix,
             searches: 1,
+            part: is_part.then(|| self.query.keys.add_part(key)),
         });
-        self.query.words.len() - 1
+        Ok(number)
     }
 }
 
@@ -588,12 +626,45 @@ mod tests {
         let operators: Vec<Operator> = query.steps.iter().map(|(operator, _)| *operator).collect();
         use Operator::{Excluded, None, Required};
         assert_eq!(operators, [None, None, Required, Excluded]);
-        assert_eq!(query.alternatives().unwrap(), ["three"]);
+        assert_eq!(alternatives(&query), ["three"]);
+    }
+
+    fn alternatives(query: &Query) -> Vec<&str> {
+        let all = query.alternatives().into_iter();
+        all.map(|word| word.text.as_str()).collect()
     }
 
     #[test]
-    fn a_prefix_is_no_key() {
+    fn queries_are_bounded() {
+        let texts = |part: &dyn Fn(usize) -> String, count| (0..count).map(part).collect::<String>();
+        let beside = |count| texts(&|_| "(apple)".to_owned(), count);
+        let nested = |count| format!("{}apple{}", "+(".repeat(count), ")".repeat(count));
+        let words = |count| texts(&|number| format!(" word{number}"), count);
+        let cases = [
+            (
+                "parentheses",
+                beside(PARENTHESES_MAX),
+                beside(PARENTHESES_MAX + 1),
+            ),
+            (
+                "parentheses",
+                nested(PARENTHESES_MAX),
+                nested(PARENTHESES_MAX + 1),
+            ),
+            ("parentheses", beside(1), beside(200_000)),
+            ("parentheses", nested(1), nested(200_000)),
+            ("words", words(WORDS_MAX), words(WORDS_MAX + 1)),
+            ("words", " apple".repeat(50_000), words(50_000)),
+        ];
+        for (what, enough, more) in cases {
+            assert_eq!(error(&enough), "");
+            assert!(error(&more).contains(&format!("so many {what}")));
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_a_key() {
         let query = Query::parse("one tw*", BOOLEAN, Collation::DEFAULT).unwrap();
-        assert!(query.alternatives().is_none());
+        assert_eq!(alternatives(&query), ["one", "tw"]);
     }
 }

@@ -8,16 +8,18 @@
 //! Operators of boolean queries add or subtract 1 before the sum. Each number is a FLOAT.
 
 use types::Collation;
-use types::collation::{character_count, first_characters};
 
-use super::query::{Operand, Operator, Phrase, Query, QueryWord};
-use super::words::{self, Parser};
+use super::query::{Operand, Operator, Phrase, Query};
+use super::sort_keys::sort_key;
+use super::words::{self, Indexed, Parser};
 
-/// The columns of a row, each by its parts.
-struct Document<'t> {
-    columns: Vec<Vec<&'t str>>,
-    parser: Parser,
-    collation: Collation,
+/// What a row has of what a query asks for.
+struct Document {
+    /// The parts of each column: the number among those that the query names, if it is one of them.
+    columns: Vec<Vec<Option<usize>>>,
+    /// For each word of the query, how often the row has it. Of words with a common beginning, only the first
+    /// counts.
+    frequencies: Vec<u32>,
 }
 
 /// What is found out about a row step by step. `None` in its place: the row does not satisfy the query.
@@ -43,18 +45,11 @@ pub(super) fn relevance(
     texts: &[&str],
     counts: Option<&Counts>,
 ) -> f32 {
-    let texts: Vec<String> = texts.iter().map(|text| words::folded(text, collation)).collect();
-    let document = Document {
-        columns: texts.iter().map(|text| words::parts(parser, text)).collect(),
-        parser,
-        collation,
-    };
-    let frequencies: Vec<u32> = query.words.iter().map(|word| document.frequency(word)).collect();
-    let has_first = frequencies.first().is_some_and(|frequency| *frequency > 0);
+    let document = Document::new(query, parser, collation, texts);
     let Some(counts) = counts else {
         return match query.is_word {
-            true => f32::from(u8::from(has_first)),
-            false => f32::from(u8::from(document.found(query, &frequencies).is_some())),
+            true => f32::from(u8::from(document.has(0))),
+            false => f32::from(u8::from(document.found(query).is_some())),
         };
     };
     let squares = |word: usize| {
@@ -63,13 +58,13 @@ pub(super) fn relevance(
             word,
             query.words.get(word).map_or(1, |word| word.searches),
         );
-        let weight = f64::from(frequencies.get(word).copied().unwrap_or(0)) * idf;
+        let weight = f64::from(document.frequency(word)) * idf;
         (weight * idf) as f32
     };
     if query.is_word {
         return squares(0);
     }
-    let Some(found) = document.found(query, &frequencies) else {
+    let Some(found) = document.found(query) else {
         return 0.0;
     };
     let mut counted = found.words;
@@ -85,54 +80,64 @@ fn idf(counts: &Counts, word: usize, searches: u64) -> f64 {
         .get(word)
         .copied()
         .unwrap_or(0)
+        // The row that is asked about has it, although it may be older than those that were counted.
+        .max(1)
         .saturating_mul(searches);
     match with_word {
-        0 => 0.0,
         // A row that has a word is relevant, also if all rows have it.
         all if all == counts.rows => 1.0001_f64.log10(),
-        some => (counts.rows as f64 / some as f64).log10(),
+        some => (counts.rows.max(1) as f64 / some as f64).log10(),
     }
 }
 
-impl Document<'_> {
-    fn found(&self, query: &Query, frequencies: &[u32]) -> Option<Found> {
+impl Document {
+    fn new(query: &Query, parser: Parser, collation: Collation, texts: &[&str]) -> Self {
+        let keys = &query.keys;
+        let mut beginnings = Beginnings::new(query, parser, collation);
+        let mut counts = vec![0_u32; keys.count()];
+        let mut columns = Vec::with_capacity(texts.len());
+        for text in texts {
+            let text = words::folded(text, collation);
+            let mut column = Vec::new();
+            for part in words::parts(parser, &text) {
+                let key = sort_key(collation, part);
+                let number = keys.part(&key);
+                if let Some(count) = number.and_then(|number| counts.get_mut(number)) {
+                    *count = count.saturating_add(1);
+                }
+                column.push(number);
+                beginnings.add(part, &key);
+            }
+            columns.push(column);
+        }
+        let frequencies = query.words.iter().zip(beginnings.first).map(|(word, first)| {
+            let counted = word.part.and_then(|part| counts.get(part).copied());
+            counted.or(first.map(|(_, count)| count)).unwrap_or(0)
+        });
+        Self {
+            columns,
+            frequencies: frequencies.collect(),
+        }
+    }
+
+    fn frequency(&self, word: usize) -> u32 {
+        self.frequencies.get(word).copied().unwrap_or(0)
+    }
+
+    fn has(&self, word: usize) -> bool {
+        self.frequency(word) > 0
+    }
+
+    fn found(&self, query: &Query) -> Option<Found> {
         let mut search = Search {
             document: self,
-            frequencies,
             has_required: false,
         };
         search.after(&query.steps, None)
     }
 
-    fn equal(&self, a: &str, b: &str) -> bool {
-        self.collation.equal(a.as_bytes(), b.as_bytes())
-    }
-
-    /// How often the row has a word. Of words with a common beginning, only the first counts.
-    fn frequency(&self, word: &QueryWord) -> u32 {
-        let indexed = |part: &str| words::is_indexed(self.parser, part, self.collation);
-        let parts = self.columns.iter().flatten();
-        if !word.is_prefix {
-            let count = match indexed(&word.text) {
-                true => parts.filter(|part| self.equal(part, &word.text)).count(),
-                false => 0,
-            };
-            return u32::try_from(count).unwrap_or(u32::MAX);
-        }
-        let chars = character_count(&word.text);
-        let begins = |part: &&&str| self.equal(first_characters(part, chars), &word.text) && indexed(part);
-        let found: Vec<&&str> = parts.filter(begins).collect();
-        let order = |a: &&&str, b: &&&str| self.collation.compare(a.as_bytes(), b.as_bytes());
-        let Some(first) = found.iter().copied().min_by(order) else {
-            return 0;
-        };
-        let count = found.iter().filter(|part| self.equal(part, first)).count();
-        u32::try_from(count).unwrap_or(u32::MAX)
-    }
-
-    /// Whether the row has a phrase.
-    fn has_phrase(&self, phrase: &Phrase, query_words: &dyn Fn(usize) -> bool) -> bool {
-        if phrase.words.is_empty() || !phrase.words.iter().all(|word| query_words(*word)) {
+    fn has_phrase(&self, phrase: &Phrase) -> bool {
+        if phrase.words.is_empty() || !phrase.words.iter().all(|word| self.has(*word)) {
             return false;
         }
         let parts = phrase.parts.as_slice();
@@ -140,30 +145,83 @@ impl Document<'_> {
             _ if parts.len() == 1 => true,
             None => self.columns.iter().any(|column| {
                 let mut windows = column.windows(parts.len());
-                windows.any(|window| window.iter().zip(parts).all(|(a, b)| self.equal(a, b)))
+                windows.any(|window| window.iter().zip(parts).all(|(a, b)| *a == Some(*b)))
             }),
+            // Unlike other phrases, the words may be in several columns.
             Some(distance) => {
-                let wanted: Vec<&str> = parts
-                    .iter()
-                    .map(String::as_str)
-                    .filter(|part| words::is_indexed(self.parser, part, self.collation))
-                    .collect();
-                // Unlike other phrases, the words may be in several columns.
-                let all: Vec<&&str> = self.columns.iter().flatten().collect();
-                let mut windows = (0..all.len()).map(|at| all.iter().skip(at).take(distance));
-                windows.any(|window| {
-                    wanted
-                        .iter()
-                        .all(|part| window.clone().any(|other| self.equal(part, other)))
-                })
+                let all: Vec<Option<usize>> = self.columns.iter().flatten().copied().collect();
+                all_within(&all, &phrase.indexed, distance)
+            }
+        }
+    }
+}
+
+/// Whether some `distance` parts of a text that follow one another have all the wanted ones, which are sorted.
+fn all_within(parts: &[Option<usize>], wanted: &[usize], distance: usize) -> bool {
+    let place = |part: Option<&Option<usize>>| wanted.binary_search(part.copied().flatten().as_ref()?).ok();
+    let mut counts = vec![0_usize; wanted.len()];
+    let mut missing = wanted.len();
+    for (at, part) in parts.iter().enumerate() {
+        if let Some(count) = place(Some(part)).and_then(|place| counts.get_mut(place)) {
+            missing -= usize::from(*count == 0);
+            *count += 1;
+        }
+        let left = at.checked_sub(distance).and_then(|at| place(parts.get(at)));
+        if let Some(count) = left.and_then(|place| counts.get_mut(place)) {
+            *count -= 1;
+            missing += usize::from(*count == 0);
+        }
+        if missing == 0 {
+            return true;
+        }
+    }
+    false
+}
+
+/// For each word of a query that is a prefix: the first word of the row that begins with it, in the order of the
+/// collation, and how often the row has that one.
+struct Beginnings<'q> {
+    query: &'q Query,
+    collation: Collation,
+    /// `None`: the query has no prefixes.
+    indexed: Option<Indexed>,
+    first: Vec<Option<(Vec<u8>, u32)>>,
+}
+
+impl<'q> Beginnings<'q> {
+    fn new(query: &'q Query, parser: Parser, collation: Collation) -> Self {
+        let has_prefixes = query.words.iter().any(|word| word.is_prefix);
+        Self {
+            query,
+            collation,
+            indexed: has_prefixes.then(|| Indexed::new(parser, collation)),
+            first: vec![None; query.words.len()],
+        }
+    }
+
+    fn add(&mut self, part: &str, key: &[u8]) {
+        let Some(indexed) = self.indexed.as_ref() else {
+            return;
+        };
+        let mut words = self.query.keys.prefixes_of(self.collation, part).peekable();
+        if words.peek().is_none() || !indexed.has(part) {
+            return;
+        }
+        for word in words {
+            let Some(first) = self.first.get_mut(word) else {
+                continue;
+            };
+            match first {
+                Some((of_first, count)) if of_first == key => *count = count.saturating_add(1),
+                Some((of_first, _)) if of_first.as_slice() < key => {}
+                _ => *first = Some((key.to_vec(), 1)),
             }
         }
     }
 }
 
 struct Search<'d> {
-    document: &'d Document<'d>,
-    frequencies: &'d [u32],
+    document: &'d Document,
     /// A required word was searched before at this level.
     has_required: bool,
 }
@@ -180,16 +238,14 @@ impl Search<'_> {
 
     /// What a row that has an operand gets for it.
     fn matched(&mut self, operand: &Operand) -> Option<Found> {
-        let has = |word: usize| self.frequencies.get(word).is_some_and(|frequency| *frequency > 0);
         let words = match operand {
-            Operand::Word(word) if has(*word) => vec![*word],
+            Operand::Word(word) if self.document.has(*word) => vec![*word],
             Operand::Word(_) => return None,
-            Operand::Phrase(phrase) if self.document.has_phrase(phrase, &has) => phrase.words.clone(),
+            Operand::Phrase(phrase) if self.document.has_phrase(phrase) => phrase.words.clone(),
             Operand::Phrase(_) => return None,
             Operand::Query(steps) => {
                 let mut inner = Search {
                     document: self.document,
-                    frequencies: self.frequencies,
                     has_required: false,
                 };
                 return inner.after(steps, None);
@@ -234,4 +290,30 @@ impl Search<'_> {
 
 fn limited(rank: f32) -> f32 {
     rank.clamp(-1.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::all_within;
+
+    #[test]
+    fn words_are_near_in_any_order() {
+        let text = [Some(1), None, Some(2), Some(2), None, Some(0), Some(1)];
+        for (wanted, distance, expected) in [
+            (&[0, 1][..], 2, true),
+            (&[0, 2], 2, false),
+            (&[0, 2], 3, true),
+            (&[0, 1, 2], 3, false),
+            (&[0, 1, 2], 4, true),
+            (&[0, 1, 2], usize::MAX, true),
+            (&[0, 3], usize::MAX, false),
+            (&[2], 1, true),
+        ] {
+            assert_eq!(
+                all_within(&text, wanted, distance),
+                expected,
+                "{wanted:?} {distance}"
+            );
+        }
+    }
 }

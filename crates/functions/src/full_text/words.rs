@@ -3,8 +3,13 @@
 //! Source: manual 12.9 "Full-Text Search Functions", 12.9.4 "Full-Text Stopwords", 12.9.8 "ngram Full-Text
 //! Parser"; answers of MySQL 8.0.33.
 
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
+
 use types::Collation;
 use types::collation::character_count;
+
+use super::sort_keys::sort_key;
 
 /// `innodb_ft_min_token_size`, in characters.
 pub(super) const CHARS_MIN: usize = 3;
@@ -71,29 +76,56 @@ pub(super) fn parts(parser: Parser, text: &str) -> Vec<&str> {
     }
 }
 
-/// Whether the index has a part of a text.
-pub(super) fn is_indexed(parser: Parser, part: &str, collation: Collation) -> bool {
-    match parser {
-        Parser::BuiltIn => {
-            let chars = character_count(part);
-            (CHARS_MIN..=CHARS_MAX).contains(&chars) && !is_stopword(part, chars, collation)
+/// Which parts of texts an index has.
+pub(super) struct Indexed {
+    parser: Parser,
+    collation: Collation,
+    /// By sort key.
+    stopwords: Arc<HashSet<Vec<u8>>>,
+}
+
+impl Indexed {
+    pub fn new(parser: Parser, collation: Collation) -> Self {
+        Self {
+            parser,
+            collation,
+            stopwords: stopword_keys(collation),
         }
-        // It has no pair with a stopword in it.
-        Parser::Ngram => {
-            let one = |character: char| {
-                let mut bytes = [0; 4];
-                is_stopword(character.encode_utf8(&mut bytes), 1, collation)
-            };
-            !is_stopword(part, NGRAM_CHARS, collation) && !part.chars().any(one)
+    }
+
+    pub fn has(&self, part: &str) -> bool {
+        match self.parser {
+            Parser::BuiltIn => {
+                let chars = character_count(part);
+                let is_short = chars <= STOPWORD_CHARS_MAX;
+                (CHARS_MIN..=CHARS_MAX).contains(&chars) && !(is_short && self.is_stopword(part))
+            }
+            // It has no pair with a stopword in it.
+            Parser::Ngram => {
+                let one = |character: char| self.is_stopword(character.encode_utf8(&mut [0; 4]));
+                !self.is_stopword(part) && !part.chars().any(one)
+            }
         }
+    }
+
+    fn is_stopword(&self, part: &str) -> bool {
+        self.stopwords.contains(&sort_key(self.collation, part))
     }
 }
 
-fn is_stopword(part: &str, chars: usize, collation: Collation) -> bool {
-    chars <= STOPWORD_CHARS_MAX
-        && STOPWORDS
-            .iter()
-            .any(|word| collation.equal(word.as_bytes(), part.as_bytes()))
+/// The sort keys of [`STOPWORDS`], which are made once for each collation: each row that is written asks for them.
+fn stopword_keys(collation: Collation) -> Arc<HashSet<Vec<u8>>> {
+    static KEYS: RwLock<BTreeMap<u16, Arc<HashSet<Vec<u8>>>>> = RwLock::new(BTreeMap::new());
+    let known = KEYS.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(keys) = known.get(&collation.id()) {
+        return keys.clone();
+    }
+    drop(known);
+    let keys: HashSet<_> = STOPWORDS.iter().map(|word| sort_key(collation, word)).collect();
+    let mut all = KEYS.write().unwrap_or_else(PoisonError::into_inner);
+    all.entry(collation.id())
+        .or_insert_with(|| Arc::new(keys))
+        .clone()
 }
 
 /// The words of some texts by which an index finds them: each once, in the order of the collation.
@@ -102,15 +134,12 @@ pub(super) fn distinct<'t>(
     texts: impl Iterator<Item = &'t str>,
     collation: Collation,
 ) -> Vec<String> {
+    let indexed = Indexed::new(parser, collation);
     let mut words = Vec::new();
     for text in texts {
         let text = folded(text, collation);
         let parts = parts(parser, &text).into_iter();
-        words.extend(
-            parts
-                .filter(|part| is_indexed(parser, part, collation))
-                .map(str::to_owned),
-        );
+        words.extend(parts.filter(|part| indexed.has(part)).map(str::to_owned));
     }
     words.sort_by(|a, b| collation.compare(a.as_bytes(), b.as_bytes()));
     words.dedup_by(|a, b| collation.equal(a.as_bytes(), b.as_bytes()));

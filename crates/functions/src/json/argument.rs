@@ -6,7 +6,7 @@ use types::{Error, Result, SqlType, Value, errno};
 use super::convert::parse_argument;
 use super::path::{self, Path};
 use crate::datum::Datum;
-use crate::expr::{Binding, Call};
+use crate::expr::{Binding, Call, Expr};
 
 /// A document: the argument itself, or parsed from its text.
 pub(super) enum Document<'a> {
@@ -27,14 +27,20 @@ impl Document<'_> {
     }
 }
 
-/// The document in argument `index`. Errors 3141 and 3146.
+/// The document in argument `index`. Errors 3141, 3144 and 3146.
 pub(super) fn document<'a>(call: &Call<'_>, args: &[Datum<'a>], index: usize) -> Result<Document<'a>> {
     let name = match call.def.name {
         "->" | "->>" => "json_extract",
+        // MySQL takes the length of what JSON_EXTRACT finds.
+        "json_length" if args.len() > 1 => "json_extract",
         name => name,
     };
+    let is_member = |expr: &Expr| expr.as_stored().ty().has_members();
     match args.get(index) {
-        Some(Datum::String(text)) => parse_argument(text.as_bytes(), index + 1, name).map(Document::Own),
+        Some(Datum::Bytes(_)) => Err(of_binary()),
+        Some(Datum::String(text)) if !call.args.get(index).is_some_and(is_member) => {
+            parse_argument(text.as_bytes(), index + 1, name).map(Document::Own)
+        }
         Some(Datum::Json(json)) => Ok(Document::Ref(*json)),
         _ => Err(Error::new(
             errno::ER_INVALID_TYPE_FOR_JSON,
@@ -46,12 +52,19 @@ pub(super) fn document<'a>(call: &Call<'_>, args: &[Datum<'a>], index: usize) ->
     }
 }
 
+/// Error 3144.
+pub(super) fn of_binary() -> Error {
+    Error::new(
+        errno::ER_INVALID_JSON_CHARSET,
+        "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
+    )
+}
+
 /// The path in argument `index`.
 pub(super) fn path_at(args: &[Datum<'_>], index: usize) -> Result<Path> {
     match args.get(index) {
-        Some(datum @ (Datum::String(_) | Datum::Bytes(_))) => {
-            path::parse(&String::from_utf8_lossy(datum.bytes()))
-        }
+        Some(Datum::Bytes(_)) => Err(of_binary()),
+        Some(Datum::String(text)) => path::parse(text),
         Some(other) => path::parse(&other.to_value().display_text(&SqlType::BIGINT)),
         None => path::parse(""),
     }

@@ -150,7 +150,11 @@ impl Parser<'_> {
             self.spaces();
             if self.word(b"to") {
                 self.spaces();
-                Leg::Range(from, self.index()?)
+                let to = self.index()?;
+                if is_backwards(from, to) {
+                    return None;
+                }
+                Leg::Range(from, to)
             } else {
                 Leg::Cell(from)
             }
@@ -190,6 +194,15 @@ impl Parser<'_> {
         let digits = self.text.get(start..self.at)?;
         let number: u32 = std::str::from_utf8(digits).ok()?.parse().ok()?;
         Some(number as usize)
+    }
+}
+
+/// Whether no array has cells from one position to the other.
+fn is_backwards(from: Index, to: Index) -> bool {
+    match (from, to) {
+        (Index::First(from), Index::First(to)) => from > to,
+        (Index::Last(from), Index::Last(to)) => from < to,
+        _ => false,
     }
 }
 

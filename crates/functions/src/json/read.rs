@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView, ParseError, write_quoted};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::argument::{Document, document, made, path_at, resolve_json, single_path_at};
+use super::argument::{Document, document, made, of_binary, path_at, resolve_json, single_path_at};
 use super::convert::{of_result, parse_argument};
 use super::order::compare;
 use super::{returning, schema, storage};
@@ -83,10 +83,7 @@ fn resolve_type(_: &mut Binding<'_>) -> Result<SqlType> {
 fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
     let ty = binding.ty(0);
     if ty.is_string() && ty.is_binary() {
-        return Err(Error::new(
-            errno::ER_INVALID_JSON_CHARSET,
-            "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",
-        ));
+        return Err(of_binary());
     }
     let text = ty.is_string() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
     if !text {

@@ -6,7 +6,7 @@
 use types::json::{Json, key_order};
 use types::{Error, Result, SqlType, Value, errno};
 
-use super::argument::{document, made, resolve_json, single_path_at};
+use super::argument::{document, made, of_binary, resolve_json, single_path_at};
 use super::convert::of_result;
 use super::path::{Index, Leg, Path};
 use crate::datum::Datum;
@@ -99,7 +99,7 @@ fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     for i in (0..args.len()).step_by(2) {
         let key = match args.get(i) {
             Some(Datum::String(key)) => (*key).to_owned(),
-            Some(Datum::Bytes(key)) => String::from_utf8_lossy(key).into_owned(),
+            Some(Datum::Bytes(_)) => return Err(of_binary()),
             _ => {
                 let message = "JSON documents may not contain NULL member names.";
                 return Err(Error::new(errno::ER_JSON_DOCUMENT_NULL_KEY, message));

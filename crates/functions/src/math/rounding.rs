@@ -4,7 +4,7 @@
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use crate::Expr;
-use crate::bind::arguments::digits;
+use crate::bind::arguments::{digits, double_with_decimals};
 use crate::datum::Datum;
 #[cfg(test)]
 use crate::datum::{to_decimal, to_double};
@@ -51,18 +51,11 @@ fn is_double(ty: &SqlType) -> bool {
 }
 
 fn resolve_abs(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.number(0);
+    binding.number_or_double(0);
     let ty = binding.ty(0);
     if is_double(&ty) {
-        let decimals = if ty.is_float() {
-            ty.decimals
-        } else {
-            SqlType::NOT_FIXED
-        };
-        return Ok(SqlType {
-            decimals,
-            ..SqlType::COMPUTED_DOUBLE
-        });
+        let decimals = if ty.is_float() { ty.decimals } else { 0 };
+        return Ok(double_with_decimals(decimals));
     }
     if ty.is_decimal() {
         return Ok(ty);
@@ -109,7 +102,7 @@ fn sign(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 const BIGINT_SAFE_DIGITS: u32 = 18;
 
 fn resolve_whole(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.number(0);
+    binding.number_or_double(0);
     let ty = binding.ty(0);
     if is_double(&ty) {
         return Ok(SqlType::COMPUTED_DOUBLE);
@@ -150,7 +143,7 @@ fn whole(
 
 /// `extra`: digits that rounding may add before the point.
 fn resolve_round(binding: &mut Binding<'_>, extra: u32) -> Result<SqlType> {
-    binding.number(0);
+    binding.number_or_double(0);
     binding.integer_if_given(1);
     let ty = binding.ty(0);
     if is_double(&ty) {

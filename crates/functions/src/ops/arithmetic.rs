@@ -6,7 +6,7 @@ use types::{Decimal, Result, SqlType, TypeKind, Value, errno};
 
 use super::arithmetic_vector;
 use crate::Expr;
-use crate::bind::arguments::digits;
+use crate::bind::arguments::{digits, double_with_decimals};
 use crate::context::Strictness;
 use crate::datum::Datum;
 use crate::datum::{to_decimal, to_double};
@@ -79,10 +79,7 @@ fn decimal(whole: u32, scale: u32, unsigned: bool) -> SqlType {
 
 /// A double with as many digits as its operands, if these are fixed: `PI() * 2` prints six.
 fn double(a: &SqlType, b: &SqlType) -> SqlType {
-    SqlType {
-        decimals: a.decimals.max(b.decimals),
-        ..SqlType::COMPUTED_DOUBLE
-    }
+    double_with_decimals(a.decimals.max(b.decimals))
 }
 
 /// Floating point, and NULL, which MySQL types as DOUBLE.
@@ -118,7 +115,9 @@ fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
             a.unsigned && b.unsigned,
         ));
     }
-    Ok(integer(a.length + b.length, a.unsigned || b.unsigned))
+    let ((wa, _), (wb, _)) = both_digits(binding);
+    let unsigned = a.unsigned || b.unsigned;
+    Ok(integer(wa + wb + u32::from(!unsigned), unsigned))
 }
 
 fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -170,7 +169,7 @@ fn resolve_remainder(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.number(0);
+    binding.number_or_double(0);
     let ty = binding.ty(0);
     if inexact(&ty) {
         return Ok(double(&ty, &ty));

@@ -11,11 +11,30 @@ const CLASSES: &[&str] = &[
 /// The beginnings of conditions and of code, which ICU does not have.
 const UNIMPLEMENTED: &[&str] = &["(?(", "(?{"];
 
+/// How a comment begins. It ends with the next closing parenthesis.
+pub(super) const COMMENT: &str = "(?#";
+
+/// The length of a comment that has an end.
+pub(super) fn comment(rest: &str) -> Option<usize> {
+    rest.strip_prefix(COMMENT)?;
+    Some(rest.find(')')? + 1)
+}
+
+/// The name in `[:name:]`, and what follows. Only what can be a name is read, so that a pattern with many brackets is
+/// read in linear time.
+pub(super) fn class_name(rest: &str) -> Option<(&str, &str)> {
+    let inner = rest.strip_prefix("[:")?;
+    let is_of_name = |b: u8| b.is_ascii_alphanumeric() || b"_^<>".contains(&b);
+    let end = inner.bytes().position(|b| !is_of_name(b))?;
+    let (name, behind) = inner.split_at(end);
+    Some((name, behind.strip_prefix(":]")?))
+}
+
 /// Checks a pattern.
 ///
 /// # Errors
 /// 3685 for an unknown named class, 3688 for a repetition of a repetition and other signs in wrong places, 3690 for a
-/// condition or code, 3692 and 4007 for an interval that is none, 3695 for a look-behind without a longest match.
+/// condition or code, 3691 for a comment without an end, 3692 and 4007 for an interval that is none, 3695 for a look-behind without a longest match.
 pub(super) fn check(pattern: &str) -> Result<()> {
     // Between \Q and \E nothing has a meaning.
     if pattern.contains(r"\Q") {
@@ -63,6 +82,12 @@ impl Scan<'_> {
         let after = std::mem::take(&mut self.after);
         if c == '\\' {
             return Ok(escape(rest));
+        }
+        if self.brackets == 0 && rest.starts_with(COMMENT) {
+            // What stands before a comment is what stands before the token behind it.
+            self.after = after;
+            return comment(rest)
+                .ok_or_else(|| Error::new(3691, "Mismatched parenthesis in regular expression."));
         }
         if let Some(length) = named_class(rest)? {
             return Ok(length);
@@ -180,7 +205,7 @@ fn interval(rest: &str) -> Result<usize> {
 
 /// The length of `[:name:]`.
 fn named_class(rest: &str) -> Result<Option<usize>> {
-    let Some((name, _)) = rest.strip_prefix("[:").and_then(|inner| inner.split_once(":]")) else {
+    let Some((name, _)) = class_name(rest) else {
         return Ok(None);
     };
     let plain = name.strip_prefix('^').unwrap_or(name);
@@ -188,10 +213,15 @@ fn named_class(rest: &str) -> Result<Option<usize>> {
     if plain.is_empty() || !is_name && !matches!(plain, "<" | ">") {
         return Ok(None);
     }
-    if CLASSES.contains(&plain.to_ascii_lowercase().as_str()) {
+    if CLASSES.contains(&loose(plain).as_str()) {
         return Ok(Some(name.len() + 4));
     }
     Err(Error::new(3685, "Illegal argument to a regular expression."))
+}
+
+/// The name of a class as ICU compares it.
+pub(super) fn loose(name: &str) -> String {
+    name.replace('_', "").to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -234,6 +264,11 @@ mod tests {
             ("a{2}{3}", "3688 character 5."),
             ("a}", "3688 character 2."),
             ("a[{}]{2}b{1,}c{0,3}?", ""),
+            ("(?#|*{)a(?#[)+[(?#]", ""),
+            ("(?#|*)*a", "3688 character 7."),
+            ("a*(?#)*b", "3688 character 7."),
+            ("(?#** a", "3691"),
+            ("[[:Al_Pha:]]", ""),
         ] {
             let found = match check(pattern) {
                 Ok(()) => String::new(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::compiled::{Pattern, Refusal, RegexFlags, timed_out};
-use super::icu_rules;
+use super::icu_rules::{self, COMMENT};
 use super::regex_cache::CACHE_LIMIT;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -36,12 +36,14 @@ static FUNCTIONS: &[FunctionDef] = &[
 const PATTERN_BYTES_MAX: usize = 1 << 18;
 
 fn compared(binding: &mut Binding<'_>) -> Result<()> {
+    let is_text = |ty: types::SqlType| ty.is_string() || ty.kind == TypeKind::Json;
+    let are_texts = is_text(binding.ty(0)) && is_text(binding.ty(1));
     for i in 0..2 {
         binding.text(i);
     }
-    // MySQL refuses to mix text and binary data here.
+    // MySQL refuses to mix text and binary data here. Numbers and dates are neither.
     let (a, b) = (binding.ty(0), binding.ty(1));
-    if a.is_binary() != b.is_binary() {
+    if are_texts && a.is_binary() != b.is_binary() {
         let name = if binding.name == "regexp" {
             "regexp_like"
         } else {
@@ -184,17 +186,15 @@ const ESCAPES: &[(&str, &str, &str)] = &[
 /// classes of ASCII to the crates; and of some escapes.
 fn translated(pattern: &str) -> Cow<'_, str> {
     let has_escape = |(escape, ..): &(&str, &str, &str)| pattern.contains(escape);
-    if !pattern.contains("[:") && !pattern.contains("(?#") && !ESCAPES.iter().any(has_escape) {
+    if !pattern.contains("[:") && !pattern.contains(COMMENT) && !ESCAPES.iter().any(has_escape) {
         return pattern.into();
     }
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut depth = 0_usize;
     let mut rest = pattern;
     while let Some(c) = rest.chars().next() {
-        let class = rest.strip_prefix("[:").and_then(|inner| {
-            let (name, behind) = inner.split_once(":]")?;
-            Some((unicode_class(name)?, behind))
-        });
+        let class = icu_rules::class_name(rest)
+            .and_then(|(name, behind)| Some((unicode_class(&icu_rules::loose(name))?, behind)));
         if let Some((class, behind)) = class {
             // ICU takes a class outside of brackets for one inside.
             match depth {
@@ -204,9 +204,8 @@ fn translated(pattern: &str) -> Cow<'_, str> {
             rest = behind;
             continue;
         }
-        let comment = rest.strip_prefix("(?#").filter(|_| depth == 0);
-        if let Some((_, behind)) = comment.and_then(|comment| comment.split_once(')')) {
-            rest = behind;
+        if let Some(length) = icu_rules::comment(rest).filter(|_| depth == 0) {
+            rest = &rest[length..];
             continue;
         }
         let escape = ESCAPES
@@ -250,6 +249,17 @@ fn unicode_class(name: &str) -> Option<&'static str> {
         "^punct" => r"\P{P}",
         "cntrl" => r"\p{Cc}",
         "^cntrl" => r"\P{Cc}",
+        "^alnum" => r"[^\p{Alphabetic}\p{Nd}]",
+        "ascii" => "[:ascii:]",
+        "^ascii" => "[:^ascii:]",
+        "blank" => "[:blank:]",
+        "^blank" => "[:^blank:]",
+        "graph" => "[:graph:]",
+        "^graph" => "[:^graph:]",
+        "print" => "[:print:]",
+        "^print" => "[:^print:]",
+        "xdigit" => "[:xdigit:]",
+        "^xdigit" => "[:^xdigit:]",
         "word" => r"\w",
         "^word" => r"\W",
         _ => return None,

@@ -9,6 +9,7 @@ use types::{Collation, Error, Result, SqlType, Value, errno};
 
 use super::block_cipher::{BLOCK, Chaining};
 use super::hash::argument_bytes;
+use crate::bind::arguments::bytes_of;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::registry::{Family, function};
@@ -55,12 +56,11 @@ fn resolve_decrypt(binding: &mut Binding<'_>) -> Result<SqlType> {
 
 /// Types the arguments. Returns how many bytes the first one may have.
 fn resolve_arguments(binding: &mut Binding<'_>) -> u32 {
+    let data = binding.ty(0);
     for index in 0..binding.args.len() {
         binding.text(index);
     }
-    let charset = binding.ty(0).collation.charset();
-    let characters = binding.total_length(0..1);
-    characters.saturating_mul(charset.max_bytes_per_char())
+    bytes_of(binding.total_length(0..1), &data)
 }
 
 fn encrypt(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

@@ -40,8 +40,9 @@ const LEVEL: Compression = Compression::new(6);
 const MOST_RANDOM_BYTES: i64 = 1024;
 
 fn resolve_compress(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let ty = binding.ty(0);
     binding.text(0);
-    let bytes = bytes_of(binding.total_length(0..1), &binding.ty(0));
+    let bytes = bytes_of(binding.total_length(0..1), &ty);
     // What zlib's compressBound() says, the length before it, and a point behind it.
     let bound = bytes.saturating_add((bytes >> 12) + (bytes >> 14) + (bytes >> 25) + 13);
     Ok(binding.text_result(bound.saturating_add(5), Collation::Binary))

@@ -41,10 +41,7 @@ fn resolve_hex(binding: &mut Binding<'_>) -> Result<SqlType> {
         16
     } else {
         binding.text(0);
-        let ty = binding.ty(0);
-        binding
-            .total_length(0..1)
-            .saturating_mul(2 * ty.collation.charset().max_bytes_per_char())
+        bytes_of(binding.total_length(0..1), &ty).saturating_mul(2)
     };
     Ok(binding.text_result(length, binding.env.collation))
 }
@@ -202,11 +199,9 @@ fn char_of(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn resolve_to_base64(binding: &mut Binding<'_>) -> Result<SqlType> {
-    binding.text(0);
     let ty = binding.ty(0);
-    let bytes = binding
-        .total_length(0..1)
-        .saturating_mul(ty.collation.charset().max_bytes_per_char());
+    binding.text(0);
+    let bytes = bytes_of(binding.total_length(0..1), &ty);
     let encoded = bytes.div_ceil(3).saturating_mul(4);
     Ok(binding.text_result(encoded.saturating_add(encoded / 76), binding.env.collation))
 }

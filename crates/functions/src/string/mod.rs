@@ -32,6 +32,8 @@ pub(crate) mod weight_string;
 
 use types::{Result, SqlType, Value};
 
+use crate::Expr;
+use crate::cast::number_text::parse_integer;
 use crate::datum::Datum;
 use crate::expr::Call;
 
@@ -98,13 +100,24 @@ pub(crate) fn count_of(datum: &Datum<'_>) -> usize {
     usize::try_from(datum.int().max(0)).unwrap_or(usize::MAX)
 }
 
-/// The value of an argument if it is a literal integer. The result's length can be computed from it.
+/// The value of an argument as a count if it is a literal. The result's length can be computed from it.
 pub(crate) fn literal_count(call: &crate::expr::Binding<'_>, index: usize) -> Option<u32> {
-    match call.args.get(index) {
-        Some(crate::Expr::Literal { value, .. }) => {
-            let count = value.as_i64()?.max(0);
-            Some(u32::try_from(count).unwrap_or(u32::MAX))
-        }
+    let count = literal_integer(call.args.get(index)?)?.max(0);
+    Some(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// The integer that a literal is converted to.
+pub(crate) fn literal_integer(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::Cast { input, ty, .. } if ty.is_integer() => literal_integer(input),
+        Expr::Literal { value, .. } => match value {
+            Value::Decimal(number) => {
+                let beyond = if number.is_negative() { i64::MIN } else { i64::MAX };
+                Some(number.round(0).and_then(|whole| whole.to_i64()).unwrap_or(beyond))
+            }
+            Value::String(text) => Some(parse_integer(text.as_bytes()).bits() as i64),
+            value => value.as_i64(),
+        },
         _ => None,
     }
 }

@@ -5,15 +5,15 @@ use types::{SqlType, TypeKind};
 
 use crate::datum::Datum;
 
-/// How many bytes the weight of a value takes that is no text.
+/// The length of the weight of a number, date or time, in bytes.
 pub(super) const NUMBER_WEIGHT: u32 = 8;
 
-/// Whether values of a type are no text: MySQL has weights of integers, dates and times, and none of other numbers.
+/// Whether MySQL sorts values of a type as numbers. Of these, only integers, dates and times have a weight.
 pub(super) fn is_sorted_as_number(ty: &SqlType) -> bool {
     ty.is_numeric() || ty.is_temporal() || ty.has_members() || ty.kind == TypeKind::Bit
 }
 
-/// The weight of a value that is no text.
+/// The weight of an integer, date or time; `None` for other numbers.
 pub(super) fn weight_of_number(datum: &Datum<'_>, ty: &SqlType) -> Option<u64> {
     const SIGN: u64 = 1 << 63;
     let clock = |hours: i64, minutes: i64, seconds: i64| hours << 12 | minutes << 6 | seconds;

@@ -2,7 +2,7 @@
 
 use types::{Result, SqlType, Value};
 
-use super::{byte_length, count_of, length, literal_count, slice, too_large, value_of};
+use super::{byte_length, count_of, length, literal_count, literal_integer, slice, too_large, value_of};
 use crate::Expr;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -130,8 +130,14 @@ fn trim(call: &Call<'_>, args: &[Datum<'_>], leading: bool, trailing: bool) -> R
 fn resolve_pad(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(1);
     let collation = binding.texts_like(0, 2..3)?;
-    let length = literal_count(binding, 1).unwrap_or(u32::MAX);
-    Ok(binding.text_result(length, collation))
+    // MySQL takes a negative length for a very large one here.
+    let is_negative = binding
+        .args
+        .get(1)
+        .and_then(literal_integer)
+        .is_some_and(|count| count < 0);
+    let length = literal_count(binding, 1).filter(|_| !is_negative);
+    Ok(binding.text_result(length.unwrap_or(u32::MAX), collation))
 }
 
 fn pad(call: &Call<'_>, args: &[Datum<'_>], left: bool) -> Result<Value> {

@@ -38,8 +38,12 @@ static FUNCTIONS: &[FunctionDef] = &[
     )
     .nullability(Nullability::Never)
     .volatile(),
-    function("uuid_to_bin", 1, 2, resolve_to_bin, to_bin).nullability(Nullability::Always),
-    function("bin_to_uuid", 1, 2, resolve_to_text, to_text).nullability(Nullability::Always),
+    function("uuid_to_bin", 1, 2, resolve_to_bin, to_bin)
+        .sees_null()
+        .nullability(Nullability::Always),
+    function("bin_to_uuid", 1, 2, resolve_to_text, to_text)
+        .sees_null()
+        .nullability(Nullability::Always),
     function("is_uuid", 1, 1, resolve_is_uuid, is_uuid)
         .nullability(Nullability::Always)
         .infallible(),
@@ -150,13 +154,14 @@ fn wrong(call: &Call<'_>, datum: &Datum<'_>) -> Error {
     )
 }
 
+/// A flag that is NULL is false.
 fn swaps(args: &[Datum<'_>]) -> bool {
-    args.get(1).is_some_and(|d| d.int() != 0)
+    args.get(1).is_some_and(|flag| !flag.is_null() && flag.int() != 0)
 }
 
 /// With a swap the high parts of the time come first, so that successive ids are close together in an index.
 fn to_bin(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(datum) = args.first() else {
+    let Some(datum) = args.first().filter(|datum| !datum.is_null()) else {
         return Ok(Value::Null);
     };
     let mut bytes = parse(datum.bytes()).ok_or_else(|| wrong(call, datum))?;
@@ -169,7 +174,7 @@ fn to_bin(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn to_text(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(datum) = args.first() else {
+    let Some(datum) = args.first().filter(|datum| !datum.is_null()) else {
         return Ok(Value::Null);
     };
     let mut bytes: [u8; 16] = datum.bytes().try_into().map_err(|_| wrong(call, datum))?;

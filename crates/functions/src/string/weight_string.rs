@@ -69,11 +69,16 @@ fn weight_string(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (count, length, flags) = (number(2), number(3), number(4));
     let form = args.get(1).map_or(&b""[..], |d| d.bytes());
     let source = encoded(call, text);
-    let room = room(call, source.len(), count, length);
+    let is_binary = form == b"binary";
+    // The weights of a binary string are its bytes.
+    let room = match (is_binary, length) {
+        (true, 0) => count,
+        _ => room(call, source.len(), count, length),
+    };
     if count.max(room) > call.ctx.max_allowed_packet {
         return super::too_large(call);
     }
-    if form == b"binary" {
+    if is_binary {
         return as_binary(call, text, source.into_owned(), count);
     }
     let collation = call.arg_type(0).collation;

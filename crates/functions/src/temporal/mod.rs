@@ -95,6 +95,16 @@ pub(crate) fn overflow_of(what: &str, ctx: &EvalContext) -> Result<()> {
 
 /// Warnings 4095 and 4096.
 pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalContext) -> Result<()> {
+    warn_delimiter_of_row(odd, text, 1, ctx)
+}
+
+/// The same for a value of a row that is written.
+pub(crate) fn warn_delimiter_of_row(
+    odd: Option<OddDelimiter>,
+    text: &[u8],
+    row: u64,
+    ctx: &EvalContext,
+) -> Result<()> {
     let Some(odd) = odd else {
         return Ok(());
     };
@@ -104,13 +114,13 @@ pub(crate) fn warn_delimiter(odd: Option<OddDelimiter>, text: &[u8], ctx: &EvalC
         Some(expected) => ctx.warn(
             4095,
             format!(
-                "Delimiter '{found}' in position {position} in datetime value '{text}' at row 1 is deprecated. Prefer the standard '{expected}'."
+                "Delimiter '{found}' in position {position} in datetime value '{text}' at row {row} is deprecated. Prefer the standard '{expected}'."
             ),
         ),
         None => ctx.warn(
             4096,
             format!(
-                "Delimiter '{found}' in position {position} in datetime value '{text}' at row 1 is superfluous and is deprecated. Please remove."
+                "Delimiter '{found}' in position {position} in datetime value '{text}' at row {row} is superfluous and is deprecated. Please remove."
             ),
         ),
     }
@@ -165,9 +175,13 @@ pub(crate) fn fit(at: &DateTime, fsp: u8, ctx: &EvalContext) -> Option<DateTime>
     }
 }
 
-/// The same for a TIME.
+/// A TIME in microseconds with `fsp` digits: cut or rounded, as the mode says.
 pub(crate) fn fit_time(us: i64, fsp: u8, ctx: &EvalContext) -> i64 {
-    match ctx.sql_mode.time_truncate_fractional {
+    fit_time_under(&ctx.sql_mode, us, fsp)
+}
+
+fn fit_time_under(mode: &types::SqlMode, us: i64, fsp: u8) -> i64 {
+    match mode.time_truncate_fractional {
         true => Time(us).truncate(fsp).clamped().0,
         false => Time(us).round(fsp).0,
     }
@@ -268,10 +282,7 @@ pub(crate) fn is_timestamp(at: &DateTime, ctx: &EvalContext) -> bool {
 pub(crate) fn time_of_number(number: &Value, fsp: u8, mode: &types::SqlMode) -> Option<i64> {
     let (whole, nano) = split_number(&Datum::of(number))?;
     let us = number_to_time(whole, nano).filter(|us| Time(*us).clamped().0 == *us)?;
-    Some(match mode.time_truncate_fractional {
-        true => Time(us).truncate(fsp).clamped().0,
-        false => Time(us).round(fsp).0,
-    })
+    Some(fit_time_under(mode, us, fsp))
 }
 
 /// The TIME in a text that consists of one.

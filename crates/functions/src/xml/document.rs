@@ -14,6 +14,8 @@ pub(super) struct Node<'a> {
     /// An element's or attribute's name, or text.
     pub text: &'a str,
     range: Range<usize>,
+    /// The node behind all that are below it.
+    end: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,6 +59,7 @@ impl<'a> Document<'a> {
             parent: 0,
             text: "",
             range: 0..source.len(),
+            end: 1,
         };
         let mut parser = Parser {
             document: Self {
@@ -82,15 +85,27 @@ impl<'a> Document<'a> {
         self.nodes.get(node).map_or(0..0, |node| node.range.clone())
     }
 
-    /// All nodes below one, with their positions. They directly follow it.
-    pub fn below(&self, ancestor: usize) -> impl Iterator<Item = (usize, &Node<'a>)> {
-        let behind = self.nodes.iter().enumerate().skip(ancestor + 1);
-        behind.take_while(move |(_, node)| node.parent >= ancestor)
+    /// The node behind those below one.
+    fn end(&self, node: usize) -> usize {
+        match node {
+            0 => self.nodes.len(),
+            node => self.nodes.get(node).map_or(node, |node| node.end),
+        }
     }
 
-    /// The child nodes, with their positions.
+    /// All nodes below one, with their positions. They directly follow it.
+    pub fn below(&self, ancestor: usize) -> impl Iterator<Item = (usize, &Node<'a>)> {
+        let end = self.end(ancestor);
+        self.nodes.iter().enumerate().take(end).skip(ancestor + 1)
+    }
+
+    /// The child nodes, with their positions. What is below them is not visited.
     pub fn children(&self, parent: usize) -> impl Iterator<Item = (usize, &Node<'a>)> {
-        self.below(parent).filter(move |(_, node)| node.parent == parent)
+        let end = self.end(parent);
+        let first = Some(parent + 1);
+        std::iter::successors(first, |child| Some(self.end(*child)))
+            .take_while(move |child| *child < end)
+            .filter_map(|child| Some((child, self.nodes.get(child)?)))
     }
 
     /// The texts that are direct children of a node.
@@ -235,6 +250,7 @@ impl<'a> Parser<'a> {
             parent: self.open.last().copied().unwrap_or(0),
             text: self.document.source.get(name).unwrap_or_default(),
             range: start..start,
+            end: self.document.nodes.len() + 1,
         };
         self.open.push(self.document.nodes.len());
         self.document.nodes.push(node);
@@ -247,6 +263,7 @@ impl<'a> Parser<'a> {
                 parent: self.open.last().copied().unwrap_or(0),
                 text: self.document.source.get(range.clone()).unwrap_or_default(),
                 range,
+                end: self.document.nodes.len() + 1,
             });
         }
     }
@@ -258,6 +275,7 @@ impl<'a> Parser<'a> {
             true => self.at + 1,
             false => self.at,
         };
+        let behind = self.document.nodes.len();
         let Some(node) = self.open.pop().and_then(|open| self.document.nodes.get_mut(open)) else {
             let name = name.unwrap_or_default();
             return Err(format!("'</{name}>' unexpected (END-OF-INPUT wanted)"));
@@ -269,6 +287,7 @@ impl<'a> Parser<'a> {
             let wanted = if self.open.is_empty() { "" } else { node.text };
             return Err(format!("'</{name}>' unexpected ('</{wanted}>' wanted)"));
         }
+        node.end = behind;
         node.range.end = match node.kind {
             NodeKind::Element => end,
             _ => self.at,
@@ -302,5 +321,33 @@ impl<'a> Parser<'a> {
         // An error about an unknown character is reported where it stands.
         self.at += if lexeme == Lexeme::Unknown { 0 } else { length };
         (lexeme, start..start + length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Document;
+
+    #[test]
+    fn children_are_not_what_is_below_them() {
+        let document = Document::parse("a<b x='1'><c>d</c>e</b><f/>g").unwrap();
+        let names = |found: Vec<(usize, &super::Node<'_>)>| -> String {
+            let names = found.iter().map(|(_, node)| node.text);
+            names.collect::<Vec<_>>().join(" ")
+        };
+        let of = |name: &str| document.nodes.iter().position(|node| node.text == name).unwrap();
+        assert_eq!(names(document.children(0).collect()), "a b f g");
+        assert_eq!(names(document.children(of("b")).collect()), "x c e");
+        assert_eq!(names(document.below(of("b")).collect()), "x 1 c d e");
+        assert_eq!(names(document.children(of("f")).collect()), "");
+        assert_eq!(document.below(0).count(), document.nodes.len() - 1);
+    }
+
+    #[test]
+    fn many_elements_are_visited_in_linear_time() {
+        let source = format!("<a>{}</a>", "<b><c>d</c></b>".repeat(100_000));
+        let document = Document::parse(&source).unwrap();
+        let of_all = (0..document.nodes.len()).map(|node| document.children(node).count());
+        assert_eq!(of_all.sum::<usize>(), document.nodes.len() - 1);
     }
 }

@@ -83,7 +83,8 @@ impl Evaluation<'_> {
             XPath::Number(number) => XPathValue::Number(*number),
             XPath::Text(text) => XPathValue::Text(text.clone()),
             XPath::Variable(name) => {
-                let value = self.ctx.user_variables.get(&name.to_lowercase());
+                let variable = self.ctx.user_variables.get(&name.to_lowercase());
+                let value = variable.map(|variable| &variable.value);
                 match value {
                     Some(Value::Int(v)) => XPathValue::Number(*v as f64),
                     Some(Value::UInt(v)) => XPathValue::Number(*v as f64),

@@ -119,6 +119,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         collation_server: Collation::DEFAULT,
         div_precision_increment: 4,
         default_week_format: 0,
+        group_concat_max_len: 1024,
         time_zone,
         system_variable: &no_variable,
         user_variables: &HashMap::new(),

@@ -5,6 +5,11 @@ use mysql::Value;
 use super::bytes::{Bytes, Malformed, Result};
 use super::table_map::TableMap;
 
+/// Flags of an event: the session had `foreign_key_checks = 0`.
+const NO_FOREIGN_KEY_CHECKS: u16 = 1 << 1;
+/// What foreign keys change comes as rows, too (MySQL 9.6 and later).
+const CASCADES_IN_LOG: u16 = 1 << 4;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     Insert,
@@ -17,6 +22,8 @@ pub(crate) enum Change {
 pub(crate) struct Rows {
     pub(crate) table: u64,
     pub(crate) change: Change,
+    /// What foreign keys changed in other tables at the same time is not in the log: the storage engine did it.
+    pub(crate) leaves_out_cascades: bool,
     /// Which columns are in the first image, and in the second one of an UPDATE.
     first: Vec<bool>,
     second: Vec<bool>,
@@ -36,7 +43,7 @@ pub(crate) struct ChangedRow {
 impl Rows {
     pub(super) fn read(data: &mut Bytes<'_>, change: u8, has_extra_data: bool) -> Result<Self> {
         let table = data.uint(6)?;
-        data.take(2)?;
+        let flags = data.uint(2)? as u16;
         if has_extra_data {
             let length = data.uint(2)? as usize;
             data.take(length.saturating_sub(2))?;
@@ -55,6 +62,7 @@ impl Rows {
         Ok(Self {
             table,
             change,
+            leaves_out_cascades: flags & (NO_FOREIGN_KEY_CHECKS | CASCADES_IN_LOG) == 0,
             first,
             second,
             data: data.rest().to_vec(),

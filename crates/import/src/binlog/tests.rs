@@ -188,6 +188,19 @@ fn rows_without_columns_are_refused() {
 }
 
 #[test]
+fn whether_cascades_are_in_the_log() {
+    let leaves_out = |flags: u8| {
+        let data = [b"\x07\0\0\0\0\0".as_slice(), &[flags, 0], b"\x01\x01\0\x05\0\0\0"].concat();
+        match RawEvent::parse(&event(23, &data)).unwrap().read() {
+            Ok(Event::Rows(rows)) => rows.leaves_out_cascades,
+            other => panic!("{other:?}"),
+        }
+    };
+    // The end of a statement; with foreign_key_checks = 0; by MySQL 9.6.
+    assert_eq!([0, 1, 3, 0x11].map(leaves_out), [true, true, false, false]);
+}
+
+#[test]
 fn types_within_types_are_refused() {
     let nested = vec![20; 1 << 20];
     let mut data = b"\x07\0\0\0\0\0\0\0\x01d\0\x01t\0\x01\x14\xfd".to_vec();

@@ -31,8 +31,21 @@ pub(super) const PART_BYTES: usize = 4 << 20;
 const JOINED_BYTES: usize = 256 << 10;
 const SHORT_STATEMENT: usize = 16 << 10;
 
+/// Somebody has created the database before, which is no reason to stop: a table that is there is one.
+const ER_DB_CREATE_EXISTS: u16 = 1007;
+
 /// What a definition fails with if an earlier run has run it: it exists, or is gone.
-const DONE_ALREADY: &[u16] = &[1007, 1008, 1050, 1051, 1060, 1061, 1091, 1826, 3822];
+const DONE_ALREADY: &[u16] = &[
+    ER_DB_CREATE_EXISTS,
+    1008,
+    1050,
+    1051,
+    1060,
+    1061,
+    1091,
+    1826,
+    3822,
+];
 const ER_NO_SUCH_USER: u16 = 1449;
 const ER_NOT_SUPPORTED_YET: u16 = 1235;
 
@@ -447,10 +460,10 @@ impl<'a, 's> Loader<'a, 's> {
                 .store(&mut self.client, &file.name, statement.offset, loaded)?;
         }
         let mut done = self.run_definition(&statement.text);
-        if done
-            .as_ref()
-            .is_err_and(|error| was_begun && DONE_ALREADY.contains(&error.code()))
-        {
+        if done.as_ref().is_err_and(|error| match error.code() {
+            ER_DB_CREATE_EXISTS => true,
+            code => was_begun && DONE_ALREADY.contains(&code),
+        }) {
             done = Ok(());
         }
         if let Err(error) = &done

@@ -3,20 +3,21 @@
 
 use std::collections::HashMap;
 
-use mysql::Value;
-
 use super::definitions::reason;
-use super::state::Move;
+use super::rows::{RowWriter, TargetTable};
+use super::state::{self, Move};
 use super::statement::{self, Kind};
 use crate::Result;
 use crate::binlog::event::{Event, Query, RawEvent};
 use crate::binlog::gtid::{Gtid, GtidSet};
 use crate::binlog::reader::FIRST_EVENT;
-use crate::binlog::rows::{Change, ChangedRow, Image, Rows};
+use crate::binlog::rows::{Change, Rows};
 use crate::binlog::table_map::TableMap;
 use crate::endpoint::{Client, literal, quoted};
 use crate::error::Error;
-use crate::inventory::{Column, columns_and_key};
+use crate::foreign_keys::cascades;
+use crate::inventory::columns_and_key;
+use crate::retry::is_for_now;
 use crate::snapshot::Position;
 
 /// Transactions of the source that are committed together while the target is behind.
@@ -25,13 +26,6 @@ const TOGETHER: usize = 200;
 /// Errors of a definition that ran before: it was begun by a run that was killed before it stored its end.
 /// Database, table, column, key or constraint exists; or does not, to be dropped.
 const DONE_BEFORE: &[u16] = &[1007, 1008, 1050, 1051, 1060, 1061, 1091, 1146, 1826, 3822];
-
-/// A table of the target, as rows of the log are written to it.
-struct TargetTable {
-    columns: Vec<Column>,
-    key: Vec<usize>,
-    is_unsigned: Vec<bool>,
-}
 
 pub(super) struct Applier<'a> {
     target: Client,
@@ -52,6 +46,8 @@ pub(super) struct Applier<'a> {
     /// That transaction has changed rows of the target.
     has_rows: bool,
     in_transaction: bool,
+    /// `foreign_key_checks` of the target's session.
+    checks_keys: bool,
     /// Transactions of the source since the last commit.
     waiting: usize,
     pub(super) transactions: u64,
@@ -80,6 +76,7 @@ impl<'a> Applier<'a> {
             in_source_transaction: false,
             has_rows: false,
             in_transaction: false,
+            checks_keys: false,
             waiting: 0,
             transactions: 0,
             written_at: 0,
@@ -215,8 +212,14 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Whether a statement is about a database that was copied: its own, or one that it names.
+    /// Whether a statement is about a database that was copied: what it defines, or if that is not read, its own database
+    /// or one that it names.
     fn concerns(&self, query: &Query) -> bool {
+        if let Some(named) = statement::databases(&query.sql, query.sql_mode, &query.database) {
+            // A source may compare names without case.
+            let is_copied = |name: &String| self.databases.iter().any(|own| own.eq_ignore_ascii_case(name));
+            return named.iter().any(is_copied);
+        }
         self.databases.iter().any(|name| {
             *name == query.database
                 || query.sql.contains(&format!("`{name}`"))
@@ -273,6 +276,7 @@ impl<'a> Applier<'a> {
     fn definition(&mut self, query: &Query, end: u64) -> Result<()> {
         self.in_source_transaction = false;
         self.commit()?;
+        check_keys(&mut self.target, &mut self.checks_keys, false)?;
         let place = self.position.to_string();
         let sql = statement::begins_transaction(&query.sql).unwrap_or(&query.sql);
         if self.skipped.contains(&place) {
@@ -289,16 +293,19 @@ impl<'a> Applier<'a> {
             }
             self.target.run(&self.state.definition_statement(&place))?;
             self.state.definition = Some(place.clone());
-            if self.databases.contains(&query.database) {
-                self.target.run(&format!("USE {}", quoted(&query.database)))?;
-            }
+            // Of a database that is not copied, names without one must not mean another database's tables.
+            let database = match self.databases.contains(&query.database) {
+                true => &query.database,
+                false => state::DATABASE,
+            };
+            self.target.run(&format!("USE {}", quoted(database)))?;
             let mode = literal(&statement::sql_mode(query.sql_mode));
             self.target.run(&format!("SET SESSION sql_mode = {mode}"))?;
             let done = self.target.run(sql);
             self.target
                 .run(&format!("SET SESSION sql_mode = '{}'", statement::sql_mode(0)))?;
             match done {
-                Err(error) if error.is_lost() => return Err(error),
+                Err(error) if error.is_lost() || is_for_now(error.code()) => return Err(error),
                 Err(error) if may_have_run && DONE_BEFORE.contains(&error.code()) => {}
                 Err(error) => {
                     return Err(Error::Log(format!(
@@ -359,8 +366,20 @@ impl<'a> Applier<'a> {
             self.in_transaction = true;
         }
         self.has_rows = true;
-        for change in changes {
-            write(&mut self.target, &map, table, rows.change, change, &self.position)?;
+        // References need no check. But what foreign keys do to other tables, they have to do here as well.
+        let cascades = table.cascades && rows.change != Change::Insert && rows.leaves_out_cascades;
+        check_keys(&mut self.target, &mut self.checks_keys, cascades)?;
+        let mut row = RowWriter {
+            target: &mut self.target,
+            map: &map,
+            table,
+            position: &self.position,
+        };
+        match rows.change {
+            Change::Insert => row.insert(changes.into_iter().filter_map(|row| row.after).collect())?,
+            change => changes
+                .into_iter()
+                .try_for_each(|changed| row.change(change, changed))?,
         }
         Ok(())
     }
@@ -380,136 +399,18 @@ impl<'a> Applier<'a> {
                 .collect(),
             columns,
             key,
+            cascades: cascades(&mut self.target, &map.database, &map.table)?,
         })
     }
 }
 
-/// Writes one row. It must be there, once, if it is changed or deleted.
-fn write(
-    target: &mut Client,
-    map: &TableMap,
-    table: &TargetTable,
-    change: Change,
-    row: ChangedRow,
-    position: &Position,
-) -> Result<()> {
-    let full = format!("{}.{}", quoted(&map.database), quoted(&map.table));
-    let (before, after) = (row.before.unwrap_or_default(), row.after.unwrap_or_default());
-    let mut values = Vec::new();
-    let sql = match change {
-        Change::Insert => {
-            let (names, places) = assigned(table, after, &mut values);
-            format!(
-                "INSERT INTO {full} ({}) VALUES ({})",
-                names.join(", "),
-                places.join(", ")
-            )
-        }
-        Change::Update => {
-            let (names, places) = assigned(table, after, &mut values);
-            let pairs = names
-                .iter()
-                .zip(places)
-                .map(|(name, place)| format!("{name} = {place}"));
-            let pairs = pairs.collect::<Vec<_>>().join(", ");
-            format!(
-                "UPDATE {full} SET {pairs} WHERE {} LIMIT 1",
-                found_by(table, before, &mut values)
-            )
-        }
-        Change::Delete => format!(
-            "DELETE FROM {full} WHERE {} LIMIT 1",
-            found_by(table, before, &mut values)
-        ),
-    };
-    let shown = match change {
-        Change::Insert => None,
-        _ => Some(format!("{values:?}")),
-    };
-    let failed = |what: String| {
-        Error::Log(format!(
-            "behind {position}: {what}. Somebody else writes to the target's {}.{}, or it was not equal \
-             when the copy ended: copy again with --restart",
-            map.database, map.table
-        ))
-    };
-    let statement = target.prepare(&sql)?;
-    match target.execute(&statement, &sql, values) {
-        Err(error) if !error.is_lost() => Err(failed(reason(&error))),
-        Err(error) => Err(error),
-        Ok(1) => Ok(()),
-        Ok(_) => Err(failed(format!(
-            "a row that the source changed is not on the target: {}",
-            shown.unwrap_or_default()
-        ))),
+/// Sets `foreign_key_checks` of the target's session, where it `is` another one.
+fn check_keys(target: &mut Client, is: &mut bool, wanted: bool) -> Result<()> {
+    if *is != wanted {
+        target.run(&format!("SET SESSION foreign_key_checks = {}", u8::from(wanted)))?;
+        *is = wanted;
     }
-}
-
-/// The columns that an image has and that can be written, and their parameters.
-fn assigned(table: &TargetTable, image: Image, values: &mut Vec<Value>) -> (Vec<String>, Vec<String>) {
-    let columns = table.columns.iter().zip(image);
-    let written = columns.filter_map(|(column, value)| Some((column, value?)));
-    written
-        .filter(|(column, _)| !column.is_generated)
-        .map(|(column, value)| {
-            values.push(value);
-            (quoted(&column.name), parameter(column))
-        })
-        .unzip()
-}
-
-/// The condition that finds a row: its key or, if there is none, all its columns.
-fn found_by(table: &TargetTable, image: Image, values: &mut Vec<Value>) -> String {
-    let has = |position: &usize| image.get(*position).is_some_and(Option::is_some);
-    let by_key = !table.key.is_empty() && table.key.iter().all(has);
-    let mut conditions = Vec::new();
-    for (position, (column, value)) in table.columns.iter().zip(image).enumerate() {
-        let Some(value) = value else { continue };
-        let compares = match by_key {
-            true => table.key.contains(&position),
-            // JSON and FLOAT are equal to no parameter of another type; what is generated follows.
-            false => !matches!(column.data_type.as_str(), "json" | "float") && !column.is_generated,
-        };
-        if compares {
-            let place = match column.data_type.as_str() {
-                "enum" | "set" | "bit" => {
-                    conditions.push(format!("CAST({} AS UNSIGNED) <=> ?", quoted(&column.name)));
-                    values.push(value);
-                    continue;
-                }
-                _ => parameter(column),
-            };
-            let operator = if by_key { "=" } else { "<=>" };
-            conditions.push(format!("{} {operator} {place}", quoted(&column.name)));
-            values.push(padded(column, value));
-        }
-    }
-    conditions.join(" AND ")
-}
-
-/// The log has texts in the column's character set, and the session's parameters are in utf8mb4.
-fn parameter(column: &Column) -> String {
-    match column.charset.as_deref() {
-        None | Some("utf8mb4" | "utf8mb3" | "utf8" | "ascii" | "binary") => "?".to_owned(),
-        Some(_) if matches!(column.data_type.as_str(), "enum" | "set") => "?".to_owned(),
-        Some(charset) => format!("CONVERT(CAST(? AS BINARY) USING {charset})"),
-    }
-}
-
-/// The log leaves out the zero bytes at the end of a BINARY column.
-fn padded(column: &Column, value: Value) -> Value {
-    let length = column
-        .column_type
-        .strip_prefix("binary(")
-        .and_then(|rest| rest.strip_suffix(')'))
-        .and_then(|length| length.parse::<usize>().ok());
-    match (value, length) {
-        (Value::Bytes(mut bytes), Some(length)) if bytes.len() < length => {
-            bytes.resize(length, 0);
-            Value::Bytes(bytes)
-        }
-        (value, _) => value,
-    }
+    Ok(())
 }
 
 /// The name of a file of the log. MariaDB's first event has a checksum after it.

@@ -125,15 +125,18 @@ fn hashed(column: &Column) -> String {
     }
 }
 
-/// A FLOAT's own text has six digits. A DOUBLE's has all, but where two texts are as short and as near,
-/// servers choose differently. So the number is cut into integers: 32 bits after the point, and 32 more.
+/// All bits of a number as integers, because servers print a number in different ways: how far it is scaled to be
+/// below 2^32, then its bits in two parts. The scale changes between powers of two, where logarithms need not be exact.
 fn hashed_double(name: &str) -> String {
-    const SHIFT: &str = "4294967296e0";
+    const SHIFT: &str = "1073741824e0";
     let number = format!("({name} * 1e0)");
-    let high = format!("ROUND({number} * {SHIFT})");
+    let scale = format!("FLOOR((LOG2(ABS({number})) + 3e-1) / 32)");
+    // Two steps, because the whole factor of the smallest numbers is no double.
+    let half = format!("POW(2e0, -16 * {scale})");
+    let high = format!("({number} * {half} * {half} * {SHIFT})");
+    let low = format!("({high} - ROUND({high})) * {SHIFT}");
     format!(
-        "IF(ABS({number}) < 1e200, CONCAT(LEFT({number}, 12), IF(LOCATE('e', {number}), SUBSTRING_INDEX({number}, 'e', -1), ''), {high}, '/', \
-         ROUND(({number} * {SHIFT} - {high}) * {SHIFT})), {number})"
+        "IF({number} = 0, 0, CONCAT({scale}, '/', CAST(ROUND({high}) AS SIGNED), '/', CAST({low} AS SIGNED)))"
     )
 }
 

@@ -126,7 +126,10 @@ impl Follower<'_> {
         let mut asked: Option<(Instant, Position)> = None;
         loop {
             match reader.next(Duration::ZERO) {
-                Next::Event(event) => applier.apply(&event)?,
+                Next::Event(event) => {
+                    applier.apply(&event)?;
+                    display.busy(&applier);
+                }
                 Next::Failed(error) => return Err(from_source(self.source, error)),
                 Next::Malformed(what) => {
                     return Err(Error::Log(format!("behind {}: {what}", applier.position())));
@@ -157,7 +160,6 @@ impl Follower<'_> {
                     }
                 }
             }
-            display.busy(&applier);
         }
     }
 }

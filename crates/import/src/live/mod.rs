@@ -6,7 +6,7 @@
 //!   [`insert`]. [`check`]: whether both sides are equal.
 //! - [`transfer`]: the move, step by step.
 //! - [`follow`]: reads the source's binary log until both sides are equal. [`apply`] executes its events on
-//!   the target. [`statement`] recognises definition statements in it. [`cut_over`]: the end of the move.
+//!   the target, by [`rows`]. [`statement`] recognises definition statements in it. [`cut_over`]: the end of the move.
 
 mod apply;
 mod arguments;
@@ -17,6 +17,7 @@ mod definitions;
 mod follow;
 mod insert;
 mod lines;
+mod rows;
 pub(crate) mod state;
 mod statement;
 mod transfer;

@@ -301,9 +301,18 @@ impl<'a> Transfer<'a> {
         for note in definitions::views(target, &inventory.views)? {
             eprintln!("Note: {note}");
         }
+        let is_equal = differences.is_empty();
         for table in tables {
-            let lines = orphans(target, table)?;
-            differences.extend(lines);
+            for found in orphans(target, table)? {
+                // Where both tables are equal to the source's, it has these rows as well.
+                match is_equal && self.databases.contains(&found.parent_database) {
+                    true => found
+                        .lines
+                        .iter()
+                        .for_each(|line| eprintln!("Note: {line}, as on the source")),
+                    false => differences.extend(found.lines),
+                }
+            }
         }
         Ok(differences)
     }
@@ -324,8 +333,9 @@ fn least_to_load(target: &mut Client) -> Result<Option<u64>> {
 
 /// Whether the rows of a table are loaded, as sorted files. A partitioned table takes none.
 fn is_loaded(table: &Table, least: u64) -> bool {
-    // The source may have no estimate.
-    let is_short = table.rows > 0 && table.rows.saturating_mul(table.row_bytes.max(1)) <= least;
+    // The source may have no estimate, or know the rows and not yet their length.
+    let is_known = table.rows > 0 && table.row_bytes > 0;
+    let is_short = is_known && table.rows.saturating_mul(table.row_bytes) <= least;
     !is_short && !table.create.contains("PARTITION BY")
 }
 
@@ -346,4 +356,33 @@ fn report(tables: &[&Table], copied: &Copied, chunks: u64, start: Instant) {
         copied.rows as f64 / seconds.max(1e-3),
         copied.unchanged
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_tables_are_loaded() {
+        let table = |rows, row_bytes, create: &str| Table {
+            database: "d".to_owned(),
+            name: "t".to_owned(),
+            columns: Vec::new(),
+            key: Vec::new(),
+            create: create.to_owned(),
+            rows,
+            row_bytes,
+        };
+        let is_loaded = |rows, row_bytes, create| super::is_loaded(&table(rows, row_bytes, create), 1 << 20);
+        assert!(!is_loaded(10, 100, "CREATE TABLE t (a INT)"));
+        assert!(is_loaded(100_000, 100, "CREATE TABLE t (a INT)"));
+        assert!(is_loaded(0, 0, "CREATE TABLE t (a INT)"));
+        // The estimate of a table that was just filled.
+        assert!(is_loaded(60_000, 0, "CREATE TABLE t (a INT)"));
+        assert!(!is_loaded(
+            100_000,
+            100,
+            "CREATE TABLE t (a INT) PARTITION BY HASH (a)"
+        ));
+    }
 }

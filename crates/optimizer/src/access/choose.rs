@@ -212,7 +212,7 @@ fn find_index(table: &Table, name: &str, invisible: bool) -> Result<Option<usize
     let found = table
         .indexes
         .iter()
-        .position(|index| index.is_readable_with(invisible) && index.name.eq_ignore_ascii_case(name));
+        .position(|index| index.is_readable_with(invisible) && types::same_name(&index.name, name));
     found.map(Some).ok_or_else(|| {
         Error::new(
             errno::ER_KEY_DOES_NOT_EXITS,

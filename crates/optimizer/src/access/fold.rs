@@ -31,6 +31,21 @@ pub fn value(expr: &Expr) -> Option<Value> {
     (context.warnings.count() == 0).then_some(value)
 }
 
+/// The value of a call of literals whose result depends on nothing else, if it is valid.
+pub fn value_of_call(call: &Expr) -> Option<Value> {
+    let mut depends = !functions::is_known_when_planned(call);
+    call.walk(&mut |part| {
+        depends |= matches!(
+            part,
+            Expr::Param { .. } | Expr::Outer { .. } | Expr::Column { .. }
+        );
+    });
+    if depends {
+        return None;
+    }
+    functions::eval_value(call, &EvalContext::default()).ok()
+}
+
 fn is_pure(expr: &Expr) -> bool {
     match expr {
         Expr::Literal { ty, .. } => !ty.is_temporal(),

@@ -11,7 +11,7 @@
 //! equal may have become the same.
 
 use functions::multi_valued::{self, ElementKey};
-use functions::{EvalContext, Expr};
+use functions::{EvalContext, Expr, full_text};
 use schema::bound::ColumnExpression;
 use schema::model::Table;
 use types::json::{JsonBinary, JsonRef, JsonView};
@@ -56,7 +56,18 @@ fn arrays(table: &Table) -> impl Iterator<Item = (&ColumnExpression, SqlType)> {
     let has_arrays = table.columns.iter().any(|column| column.elements.is_some());
     let bound = has_arrays.then(|| table.expressions().ok().flatten()).flatten();
     let generated = bound.into_iter().flat_map(|bound| &bound.generated);
-    generated.filter_map(|made| Some((made, table.columns.get(made.column)?.elements?)))
+    generated
+        .filter(|made| !is_of_words(&made.value))
+        .filter_map(|made| Some((made, table.columns.get(made.column)?.elements?)))
+}
+
+/// Whether the elements are the words of texts, as a FULLTEXT index has them. A text may be a document itself, but
+/// its words are not its elements.
+fn is_of_words(value: &Expr) -> bool {
+    match value {
+        Expr::Call { function, .. } => full_text::parser_of(function.name()).is_some(),
+        _ => false,
+    }
 }
 
 /// `value MEMBER OF (array)`

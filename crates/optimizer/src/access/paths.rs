@@ -236,7 +236,7 @@ impl PathBuilder<'_> {
         let is_value = |(value, part): (&RangeValue, &IndexPart)| match value {
             RangeValue::Equal(_) => true,
             RangeValue::NullSafe(_) => !candidate.table.columns[part.column].nullable,
-            RangeValue::IsNull => false,
+            RangeValue::IsNull | RangeValue::Words(..) => false,
         };
         candidate.unique
             && !candidate.parts.is_empty()
@@ -274,6 +274,11 @@ fn range(mut prefix: Vec<RangeValue>, interval: &Interval) -> Range {
             upper: upper.clone(),
         },
     }
+}
+
+fn has_words(range: &Range) -> bool {
+    let is_words = |value: &RangeValue| matches!(value, RangeValue::Words(..));
+    range.prefix.iter().any(is_words)
 }
 
 /// In an index of prefixes, values that differ only after the prefix are equal.
@@ -315,7 +320,7 @@ impl Path {
         let is_fixed = self.fixed_parts > part;
         Self {
             useful: self.useful && is_fixed,
-            repeats: self.ranges.len() > 1,
+            repeats: self.ranges.len() > 1 || self.ranges.iter().any(has_words),
             ..self
         }
     }
@@ -324,7 +329,7 @@ impl Path {
     pub fn keys(&self) -> Vec<Vec<Expr>> {
         let value = |value: &RangeValue| match value {
             RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => Some(expr.clone()),
-            RangeValue::IsNull => None,
+            RangeValue::IsNull | RangeValue::Words(..) => None,
         };
         let key = |range: &Range| range.prefix.iter().filter_map(value).collect();
         self.ranges.iter().map(key).collect()

@@ -55,42 +55,39 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
         ("like", [column, pattern, escape @ ..]) => {
             let (offset, ty) = stored_column(column, table)?;
             let interval = like::prefix_range(&ty, pattern, escape.first())?;
-            Some(Sarg {
-                column: offset,
-                intervals: vec![interval],
-                exact: false,
-            })
+            one_of((offset, vec![interval]))
         }
         ("member of" | "json_contains" | "json_overlaps", _) => {
             let (column, keys) = multi_valued::keys(condition, table)?;
             let point = |key| Interval::Point(RangeValue::Equal(key));
-            Some(Sarg {
-                column,
-                intervals: keys.into_iter().map(point).collect(),
-                exact: false,
-            })
+            one_of((column, keys.into_iter().map(point).collect()))
         }
         (full_text::HAS, [words, word]) => {
-            let (column, key) = words_of::key(words, word, table)?;
+            let (column, interval) = words_of::with_word(words, word, table)?;
             Some(Sarg {
                 column,
-                intervals: vec![Interval::Point(RangeValue::Equal(key))],
+                intervals: vec![interval],
                 exact: true,
             })
         }
-        (full_text::MATCH, args) => {
-            let (column, keys) = words_of::keys(args, table)?;
-            let point = |key| Interval::Point(RangeValue::Equal(key));
-            Some(Sarg {
-                column,
-                intervals: keys.into_iter().map(point).collect(),
-                exact: false,
-            })
+        (full_text::WITH_PREFIX, [words, prefix]) => {
+            let (column, interval) = words_of::with_prefix(words, prefix, table)?;
+            one_of((column, vec![interval]))
         }
+        (full_text::MATCH, args) => one_of(words_of::found(args, table)?),
         (operator, [left, right]) => comparison(operator, left, right, table)
             .or_else(|| comparison(turned(operator)?, right, left, table)),
         _ => None,
     }
+}
+
+/// Entries of which a row that satisfies a condition has one. Others may have one, too.
+fn one_of((column, intervals): (usize, Vec<Interval>)) -> Option<Sarg> {
+    Some(Sarg {
+        column,
+        intervals,
+        exact: false,
+    })
 }
 
 /// `IS NOT NULL`

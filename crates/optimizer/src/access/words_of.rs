@@ -1,46 +1,53 @@
-//! Conditions that a FULLTEXT index serves: that a row has a word, and MATCH of a query that is known.
+//! Conditions that a FULLTEXT index serves: that a row has a word, or one that begins with a text, and MATCH.
 
-use functions::Expr;
-use functions::full_text::{self, Mode, Query};
+use functions::full_text::{self, Key, Mode};
+use functions::{Expr, bind};
+use planner::plan::RangeValue;
 use schema::model::Table;
-use types::Value;
+use types::{SqlType, Value};
 
 use super::fold::{self, is_constant};
 use super::generated::is_same;
+use super::interval::Interval;
 
-/// The most words of which an index is read.
+/// The most words whose ranges are known in the plan.
 const KEYS_MAX: usize = 64;
 
-/// The hidden column whose value is an expression, and the key of a word in its index. The index has a word once for
-/// each row that has it, by the same comparison.
-pub fn key(words: &Expr, word: &Expr, table: &Table) -> Option<(usize, Expr)> {
+/// The hidden column whose value is an expression, and the entries with a word. The index has a word once for each row
+/// that has it, by the same comparison.
+pub fn with_word(words: &Expr, word: &Expr, table: &Table) -> Option<(usize, Interval)> {
+    let (column, ty) = column_of(words, table)?;
+    let same = word.ty().collation == ty.collation && is_constant(word);
+    same.then(|| (column, Interval::Point(RangeValue::Equal(in_type(word, ty)))))
+}
+
+/// The same with the words that begin with a text.
+pub fn with_prefix(words: &Expr, prefix: &Expr, table: &Table) -> Option<(usize, Interval)> {
+    let (column, ty) = column_of(words, table)?;
+    is_constant(prefix).then(|| (column, Interval::Point(RangeValue::Words(prefix.clone(), ty))))
+}
+
+fn column_of(words: &Expr, table: &Table) -> Option<(usize, SqlType)> {
     let expressions = table.expressions().ok().flatten()?;
     let is_it = |generated: &&schema::bound::ColumnExpression| is_same(words, &generated.value);
     let column = expressions.generated.iter().find(is_it)?.column;
-    let ty = table.columns.get(column)?.elements?;
-    let same = word.ty().collation == ty.collation && is_constant(word);
-    same.then(|| (column, in_type(word, ty)))
+    Some((column, table.columns.get(column)?.elements?))
 }
 
-/// The hidden column of the words of MATCH's columns, and the words of which a row that it finds has one.
-pub fn keys(args: &[Expr], table: &Table) -> Option<(usize, Vec<Expr>)> {
-    let [query, mode, counts, _, _, rest @ ..] = args else {
+/// The hidden column of the words of MATCH's columns, and the entries of which a row that it finds has one.
+pub fn found(args: &[Expr], table: &Table) -> Option<(usize, Vec<Interval>)> {
+    let [query, mode, _, _, columns @ ..] = args else {
         return None;
     };
-    let counts = match fold::value(counts)? {
-        Value::Int(counts) => usize::try_from(counts).ok()?,
-        _ => return None,
-    };
-    let columns = rest.get(counts..)?;
-    let (Value::String(text), Value::String(mode)) = (fold::value(query)?, fold::value(mode)?) else {
+    let Value::String(code) = fold::value(mode)? else {
         return None;
     };
-    let mode = Mode::of_code(mode.as_bytes());
+    let parser = Mode::of_code(code.as_bytes()).parser;
     let expressions = table.expressions().ok().flatten()?;
     let is_of = |value: &Expr| match value {
         Expr::Call { function, args, .. } => {
             let has = |all: &[Expr], one: &Expr| all.iter().any(|other| is_same(other, one));
-            full_text::parser_of(function.name()) == Some(mode.parser)
+            full_text::parser_of(function.name()) == Some(parser)
                 && args.iter().all(|arg| has(columns, arg))
                 && columns.iter().all(|column| has(args, column))
         }
@@ -52,16 +59,38 @@ pub fn keys(args: &[Expr], table: &Table) -> Option<(usize, Vec<Expr>)> {
         .find(|generated| is_of(&generated.value))?
         .column;
     let ty = table.columns.get(column)?.elements?;
-    let query = Query::parse(&text, mode, ty.collation).ok()?;
-    let words = query.alternatives()?;
-    if words.len() > KEYS_MAX {
+    if !is_constant(query) {
         return None;
     }
-    let key = |word: &str| Expr::literal(Value::String(word.to_owned()), ty);
-    Some((column, words.into_iter().map(key).collect()))
+    let text = |text: &str| Expr::literal(Value::from(text), ty);
+    let keys = vec![query.clone(), mode.clone(), text(full_text::OF_FOUND), text("")];
+    let keys = bind::call(full_text::KEYS, keys, &bind::TypeEnv::default()).ok()?;
+    Some((column, intervals(keys, ty)))
 }
 
-fn in_type(word: &Expr, ty: types::SqlType) -> Expr {
+/// The words of a document of keys, one by one if there are few.
+fn intervals(keys: Expr, ty: SqlType) -> Vec<Interval> {
+    let at_run_time = |keys| vec![Interval::Point(RangeValue::Words(keys, ty))];
+    let Some(Value::Json(known)) = fold::value_of_call(&keys) else {
+        return at_run_time(keys);
+    };
+    let word = |key: Key<'_>| match key {
+        Key::Word(word) => Some(Interval::Point(RangeValue::Equal(Expr::literal(
+            Value::from(word),
+            ty,
+        )))),
+        Key::Prefix(_) => None,
+    };
+    let known = full_text::keys_of(known.root());
+    let words = known
+        .iter()
+        .map(|key| word(*key))
+        .collect::<Option<Vec<Interval>>>();
+    let words = words.filter(|words| words.len() <= KEYS_MAX);
+    words.unwrap_or_else(|| at_run_time(keys))
+}
+
+fn in_type(word: &Expr, ty: SqlType) -> Expr {
     match fold::value(word) {
         Some(value) => Expr::literal(value, ty),
         None => Expr::Cast {

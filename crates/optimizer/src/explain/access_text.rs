@@ -138,7 +138,9 @@ fn ranges_text(
             let one = |(part, value): (&IndexPart, &RangeValue)| {
                 let value = match value {
                     RangeValue::IsNull => "NULL".to_owned(),
-                    RangeValue::Equal(value) | RangeValue::NullSafe(value) => scope.expr(value),
+                    RangeValue::Equal(value) | RangeValue::NullSafe(value) | RangeValue::Words(value, _) => {
+                        scope.expr(value)
+                    }
                 };
                 format!("{}={value}", name(table, part))
             };
@@ -159,7 +161,7 @@ fn range_text(range: &Range, parts: &[IndexPart], table: &Table, scope: &Scope<'
         .zip(&range.prefix)
         .map(|(part, value)| match value {
             RangeValue::IsNull => format!("{} = NULL", name(table, part)),
-            RangeValue::Equal(value) | RangeValue::NullSafe(value) => {
+            RangeValue::Equal(value) | RangeValue::NullSafe(value) | RangeValue::Words(value, _) => {
                 format!("{} = {}", name(table, part), scope.expr(value))
             }
         })

@@ -184,7 +184,7 @@ impl Row {
                 self.how = Some("ref");
                 let name = |value: &RangeValue| match value {
                     RangeValue::Equal(value) | RangeValue::NullSafe(value) => names.of(value),
-                    RangeValue::IsNull => "const".to_owned(),
+                    RangeValue::IsNull | RangeValue::Words(..) => "const".to_owned(),
                 };
                 self.reference = Some(only.prefix.iter().map(name).collect::<Vec<_>>().join(","));
             }

@@ -10,8 +10,8 @@ use super::added_index::add_index;
 use super::collation::of_clauses;
 use super::column::wrong_usage_of_generated;
 use super::comment::{self, Commented};
-use super::create_table::{check_directories, check_engine, inline_indexes, note_hash};
-use super::engine::{Engine, warn_of_engine};
+use super::create_table::{check_directories, inline_indexes, note_hash};
+use super::engine::{Engine, engine_named, warn_of_engine};
 use super::foreign_key::index_of;
 use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{
@@ -47,11 +47,13 @@ pub(super) fn bind_alter_table(
     for item in items {
         alter_item(binder, item, items, (&table, collation), &mut changes)?;
     }
-    full_text_columns::follow(binder, &table, items, &mut changes)?;
+    check_dates(binder, &table, &changes)?;
+    let copies = options.algorithm == AlterAlgorithm::Copy;
+    full_text_columns::follow(binder, &table, (items, copies), &mut changes)?;
     if options.validation == Some(true) {
         changes.push(AlterChange::Validate);
     }
-    if options.algorithm == AlterAlgorithm::Copy {
+    if copies {
         changes.push(AlterChange::Copy);
     }
     generated_key::check_alter(binder, &table, &changes)?;
@@ -60,6 +62,24 @@ pub(super) fn bind_alter_table(
         changes,
         way: way(options),
     })
+}
+
+/// Checks the defaults of columns that a statement leaves as they are, as if it created the table.
+fn check_dates(binder: &Binder<'_>, table: &Table, changes: &[AlterChange]) -> Result<()> {
+    let only_renames = |change: &AlterChange| matches!(change, AlterChange::RenameTable { .. });
+    if changes.iter().all(only_renames) {
+        return Ok(());
+    }
+    let is_left = |column: &&Column| {
+        !changes.iter().any(|change| match change {
+            AlterChange::ModifyColumn { name, .. }
+            | AlterChange::DropColumn { name }
+            | AlterChange::SetDefault { column: name, .. } => types::same_name(name, &column.name),
+            _ => false,
+        })
+    };
+    let mut left = table.columns.iter().filter(is_left);
+    left.try_for_each(|column| default_value::check_again(binder, column))
 }
 
 /// The collation that a statement gives the table, if it gives one. Warnings about names are given here only.
@@ -120,8 +140,9 @@ fn alter_item(
         }
         AlterItem::AddIndex(index) => {
             note_hash(binder, index);
-            let mut index = functional_index::add_hidden_columns(binder, table, index, changes)?;
-            index.comment = comment::of_index(binder, &index)?;
+            let mut named = index.clone();
+            named.comment = comment::of_index(binder, index)?;
+            let index = functional_index::add_hidden_columns(binder, table, &named, changes)?;
             changes.push(add_index(&index, Some(table), false)?);
         }
         AlterItem::DropIndex(name) => changes.push(AlterChange::DropIndex { name: name.clone() }),
@@ -235,7 +256,7 @@ fn convert_to(
     let is_changed = |name: &str| {
         changes.iter().any(|change| match change {
             AlterChange::ModifyColumn { name: other, .. } | AlterChange::DropColumn { name: other } => {
-                other.eq_ignore_ascii_case(name)
+                types::same_name(other, name)
             }
             _ => false,
         })
@@ -274,7 +295,7 @@ fn modified_column(
     let is_added = |item: &AlterItem| match item {
         AlterItem::AddIndex(index) if index.kind == IndexKind::Primary => {
             let mut parts = index.parts.iter();
-            parts.any(|part| part.column.eq_ignore_ascii_case(&definition.name))
+            parts.any(|part| types::same_name(&part.column, &definition.name))
         }
         _ => false,
     };
@@ -361,7 +382,7 @@ fn alter_options(
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
     // A table keeps its engine where the new one is unknown.
-    if check_engine(binder, options)? == Engine::Other {
+    if engine_named(binder, options.engine.as_deref())? == Engine::Other {
         warn_of_engine(binder, &table.name);
     }
     check_directories(binder, options, true)?;

@@ -53,7 +53,7 @@ pub fn group_by(
         if is_of_groups(&key) {
             return Err(cannot_group_on(&called));
         }
-        let is_meant = |item: &Item| item.expr == key && item.name.eq_ignore_ascii_case(&called);
+        let is_meant = |item: &Item| item.expr == key && types::same_name(&item.name, &called);
         let meant = items.iter().position(is_meant);
         if !keys.contains(&key) {
             named.extend(meant);
@@ -84,7 +84,7 @@ fn aggregate_as_key(
         ..*context
     };
     match binder.scalar(expr, &context) {
-        Ok(_) if items.iter().any(|item| item.name.eq_ignore_ascii_case(text)) => cannot_group_on(text),
+        Ok(_) if items.iter().any(|item| types::same_name(&item.name, text)) => cannot_group_on(text),
         Ok(_) => invalid_group_function(),
         Err(error) => error,
     }

@@ -9,7 +9,7 @@ use super::bound_block::{BoundBlock, is_constant};
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::from_place::filtered;
 use super::grouping::{Groups, rollup_order};
-use super::result_column::type_in_temporary_table;
+use super::relation::type_in_temporary_table;
 use super::subqueries::Subqueries;
 use super::window::windowed;
 use super::{Binder, hints, limit};

@@ -10,7 +10,7 @@ use types::{Error, SqlType, errno};
 use super::context::Context;
 use super::limit::BoundLimit;
 use super::output::Item;
-use super::relation::RelationColumn;
+use super::relation::{BaseColumn, RelationColumn};
 use super::scope::Scope;
 use crate::logical::{ColumnId, CommonTableId, Logical, LogicalQuery};
 use crate::plan::{OutputLimit, ResultColumn};
@@ -108,7 +108,7 @@ impl BoundQuery {
 
     /// The columns as another query names them.
     pub fn relation_columns(&self) -> Vec<RelationColumn> {
-        let column = |column: &QueryColumn| {
+        let column = |(position, column): (usize, &QueryColumn)| {
             let origin = match self.is_merged {
                 true => Some(column.result.clone()),
                 false => column.result.in_temporary_table().map(|of_table| ResultColumn {
@@ -124,6 +124,8 @@ impl BoundQuery {
                 strength: Some(column.strength().in_table()),
                 origin: origin.map(Box::new),
                 announced: (column.result.ty != column.ty).then_some(column.result.ty),
+                is_merged: self.is_merged,
+                base: self.base(position),
             };
             if column.result.is_stored {
                 of_relation.set_stored(column.ty);
@@ -132,7 +134,16 @@ impl BoundQuery {
             }
             of_relation
         };
-        self.columns.iter().map(column).collect()
+        self.columns.iter().enumerate().map(column).collect()
+    }
+}
+
+impl BoundQuery {
+    /// The table's column that a column is, if the query is merged.
+    fn base(&self, position: usize) -> Option<BaseColumn> {
+        let (scope, items) = self.block.as_ref().filter(|_| self.is_merged)?;
+        let column = items.get(position)?.column?;
+        scope.relation(column).base(column.position)
     }
 }
 

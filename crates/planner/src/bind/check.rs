@@ -36,7 +36,7 @@ pub(super) fn bind_checks(
         match element {
             TableElement::Column(column) => {
                 // Columns that CREATE TABLE ... SELECT selects come after the others.
-                let is_it = |c: &Column| c.name.eq_ignore_ascii_case(&column.name);
+                let is_it = |c: &Column| types::same_name(&c.name, &column.name);
                 let offset = columns.iter().position(is_it);
                 column.checks.iter().for_each(|check| add(check, offset));
             }

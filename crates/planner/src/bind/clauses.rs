@@ -65,6 +65,8 @@ pub fn bind_clauses(
     let items = bound_items.borrow().clone();
     window::check_named_windows(binder, &block.windows, &context)?;
     let group_keys = clauses.group_by(&items, &found)?;
+    // A subquery of the select list may have an aggregate of this block's groups.
+    let drops_groups = drops_groups && found.aggregates.borrow().is_empty();
     let (keys, key_items) = match drops_groups {
         true => GroupKeys::default(),
         false => group_keys,

@@ -48,6 +48,12 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         Statement::AdminShowDdlJobs { past } => Ok(Command::AdminShowDdlJobs { past: *past }),
         Statement::AdminCancelDdlJobs { jobs } => Ok(Command::AdminCancelDdlJobs { jobs: jobs.clone() }),
         Statement::UnlockTables => Ok(Command::UnlockTables),
+        Statement::LockInstance => Ok(Command::LockInstance),
+        Statement::UnlockInstance => Ok(Command::UnlockInstance),
+        Statement::ResetPersist { name, if_exists } => Ok(Command::ResetPersist {
+            name: name.clone(),
+            if_exists: *if_exists,
+        }),
         Statement::Empty => Ok(Command::DoNothing(Vec::new())),
         Statement::Show(show) => Ok(Command::Show(bind_show(binder, show)?)),
         Statement::Set(clauses) => set(binder, clauses),
@@ -296,15 +302,7 @@ fn of_query(binder: &Binder<'_>, exprs: &[ast::Expr]) -> Result<Command> {
         items: items.collect(),
         ..ast::Select::default()
     };
-    let query = ast::Query {
-        with: None,
-        body: ast::QueryBody::Select(Box::new(select)),
-        order_by: Vec::new(),
-        limit: None,
-        locking: Vec::new(),
-        into: None,
-        into_place: ast::IntoPlace::AtEnd,
-    };
+    let query = ast::Query::of_select(select);
     let bound = binder.query(&query, None)?.into_logical();
     Ok(Command::OfRow(Box::new(OfRow {
         query: binder.bound_statement(LogicalStatement::Query(bound))?,

@@ -4,7 +4,7 @@
 use syntax::ast::{IndexDefinition, IndexKind};
 use types::{Error, Result, Warning};
 
-use super::Binder;
+use super::{Binder, functional_index};
 
 const TABLE_CHARS_MAX: usize = 2048;
 const CHARS_MAX: usize = 1024;
@@ -43,12 +43,16 @@ pub(super) fn limited(binder: &Binder<'_>, comment: &str, of: Commented<'_>) -> 
     }
 }
 
-/// The comment of an index, which is named after its first column if it has no name.
+/// The comment of an index as a statement writes it. Without a name it is named after its first column, or its kind.
 ///
 /// # Errors
 /// As [`limited`].
 pub(super) fn of_index(binder: &Binder<'_>, index: &IndexDefinition) -> Result<String> {
-    let first = index.parts.first().map_or("", |part| &part.column);
+    let first = match index.parts.first() {
+        Some(part) if part.expression.is_some() => functional_index::DEFAULT_NAME,
+        Some(part) => &part.column,
+        None => "",
+    };
     let name = match index.kind {
         IndexKind::Primary => "PRIMARY",
         _ => index.name.as_deref().unwrap_or(first),

@@ -196,14 +196,14 @@ fn recursive_table(
         .take_while(|operand| !body_mentions(&operand.operand, name))
         .count();
     let (seed_parts, step_parts) = rest.split_at(seeds);
-    for operand in step_parts {
-        check_step(&operand.operand, name)?;
-    }
     if step_parts
         .iter()
         .any(|operand| !body_mentions(&operand.operand, name))
     {
         return Err(needs_seed(name));
+    }
+    for operand in step_parts {
+        check_step(&operand.operand, name)?;
     }
     let distinct = step_parts.iter().position(|operand| !operand.all);
     if distinct.is_some_and(|at| step_parts[at..].iter().any(|operand| operand.all)) {

@@ -2,7 +2,7 @@
 
 use schema::create_options::CreateOptions;
 use schema::definition::{Ddl, TableDefinition, TableName};
-use schema::limits::{check_column_names, check_table_name};
+use schema::limits::{check_column_names, check_table_name, key_part_bytes_max, shortened_part};
 use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
@@ -44,7 +44,7 @@ pub(super) fn bind_create_table(
             .columns
             .push(column::written_column(binder, definition, collation)?);
     }
-    if check_engine(binder, &create.options)? != Engine::InnoDb {
+    if engine_named(binder, create.options.engine.as_deref())? != Engine::InnoDb {
         warn_of_engine(binder, &name.name);
     }
     check_directories(binder, &create.options, binder.env.sql_mode.no_dir_in_create)?;
@@ -80,14 +80,16 @@ pub(super) fn bind_create_table(
         if definition.nullable == Some(true) && is_primary(create, &definition.name) {
             return Err(column::primary_with_null());
         }
-        let is_it = |column: &Column| column.name.eq_ignore_ascii_case(&definition.name);
+        let is_it = |column: &Column| types::same_name(&column.name, &definition.name);
         if let Some(at) = builder.columns.iter().position(is_it) {
             let written = builder.columns[at].clone();
             builder.columns[at] = column::with_default(binder, definition, written)?;
         }
     }
-    let (builder, handle) = builder.finish()?;
+    let (mut builder, handle) = builder.finish()?;
     let options = &create.options;
+    let shown = create_options(binder, create, &name)?;
+    builder.shorten_parts(binder, &shown);
     let is_random = builder.columns.iter().any(|column| column.auto_random.is_some());
     let start = if is_random {
         options.auto_random_base
@@ -109,7 +111,7 @@ pub(super) fn bind_create_table(
         pre_split_regions: options.pre_split_regions.unwrap_or(0),
         checks: checks.iter().map(|(check, _)| check.clone()).collect(),
         foreign_keys,
-        options: create_options(binder, create, &name)?,
+        options: shown,
         partitioning: match &create.partitioning {
             Some(written) => Some(Box::new(partition::bind_partitioning(binder, written)?)),
             None => None,
@@ -156,7 +158,7 @@ fn index_expressions(
     }
     let table = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
     let indexes = &builder.indexes;
-    let is_taken = |name: &str| indexes.iter().any(|index| index.name.eq_ignore_ascii_case(name));
+    let is_taken = |name: &str| indexes.iter().any(|index| types::same_name(&index.name, name));
     let columns = functional_index::hidden_columns(binder, &table, index, &is_taken)?;
     builder.columns.extend(columns);
     Ok(())
@@ -186,15 +188,6 @@ pub(super) fn note_hash(binder: &Binder<'_>, index: &IndexDefinition) {
     }
 }
 
-/// The storage engine that a statement asks for. Another engine's name is accepted, as MySQL does for an engine
-/// that it lacks.
-///
-/// # Errors
-/// 1286 for an unknown one, unless it is replaced.
-pub(super) fn check_engine(binder: &Binder<'_>, options: &TableOptions) -> Result<Engine> {
-    engine_named(binder, options.engine.as_deref())
-}
-
 /// DATA DIRECTORY and INDEX DIRECTORY.
 pub(super) fn check_directories(binder: &Binder<'_>, options: &TableOptions, ignores: bool) -> Result<()> {
     for name in &options.directories {
@@ -214,7 +207,7 @@ fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column>
     for column in selected {
         let same = written
             .iter()
-            .position(|w| w.name.eq_ignore_ascii_case(&column.name));
+            .position(|w| types::same_name(&w.name, &column.name));
         last.push(match same {
             Some(at) => Column {
                 comment: column.comment,
@@ -233,7 +226,7 @@ pub(super) fn is_primary(create: &CreateTable, column: &str) -> bool {
     create.elements.iter().any(|element| match element {
         TableElement::Index(index) if index.kind == IndexKind::Primary => {
             let mut parts = index.parts.iter();
-            parts.any(|part| part.column.eq_ignore_ascii_case(column))
+            parts.any(|part| types::same_name(&part.column, column))
         }
         _ => false,
     })
@@ -277,7 +270,7 @@ impl TableBuilder {
             let column = self
                 .columns
                 .iter()
-                .position(|column| column.name.eq_ignore_ascii_case(&part.column))
+                .position(|column| types::same_name(&column.name, &part.column))
                 .ok_or_else(|| unknown_key_column(&part.column))?;
             parts.push(IndexPart {
                 column,
@@ -306,6 +299,23 @@ impl TableBuilder {
             full_text: full_text_index::of_definition(definition),
         });
         Ok(())
+    }
+
+    /// Shortens key parts that are too long for indexes that are not unique, outside strict mode.
+    fn shorten_parts(&mut self, binder: &Binder<'_>, options: &CreateOptions) {
+        if binder.env.sql_mode.strict {
+            return;
+        }
+        let most = key_part_bytes_max(options);
+        for index in self.indexes.iter_mut().filter(|index| !index.unique) {
+            for part in &mut index.parts {
+                let shortened = shortened_part(&self.columns[part.column], part.prefix, most);
+                if let Some((prefix, warning)) = shortened {
+                    part.prefix = Some(prefix);
+                    binder.warn(warning);
+                }
+            }
+        }
     }
 
     /// Makes the primary key the handle. One of a single integer needs no index of its own: its value is the

@@ -1,19 +1,15 @@
-//! Default values: of `DEFAULT(column)`, and of a column's definition.
+//! Default values of a column's definition.
 
 use std::borrow::Cow;
 
-use functions::bind::implicit_cast;
 use functions::{EvalContext, Expr, Strictness, assign};
 use schema::model::{Column, Default};
 use types::{Decimal, Error, Members, Result, SqlType, TypeKind, Value, Warning, WarningLevel, errno};
 
 use super::context::Context;
-use super::relation::Relation;
 use super::scope::NO_NAMES;
 use super::{Binder, literal, members, stored};
 use syntax::ast::{DefaultClause, Expr as AstExpr};
-
-const ER_DEFAULT_AS_VAL_GENERATED: u16 = 3773;
 
 /// Error 1101.
 fn no_default_of_blob(column: &str) -> Error {
@@ -21,45 +17,6 @@ fn no_default_of_blob(column: &str) -> Error {
         errno::ER_BLOB_CANT_HAVE_DEFAULT,
         format!("BLOB, TEXT, GEOMETRY or JSON column '{column}' can't have a default value"),
     )
-}
-
-/// Error 1364.
-fn no_default(column: &Column) -> Error {
-    Error::new(
-        errno::ER_NO_DEFAULT_FOR_FIELD,
-        format!("Field '{}' doesn't have a default value", column.name),
-    )
-}
-
-/// The default value of a column, as an expression. Fails with 1364 if there is none.
-pub(super) fn default_value(binder: &Binder<'_>, table: &Relation, offset: usize) -> Result<Expr> {
-    let Some(table) = table.table() else {
-        return Ok(Expr::null());
-    };
-    let column = &table.columns[offset];
-    if column.generated.is_some() {
-        return Err(no_default(column));
-    }
-    match &column.default {
-        Default::Null => Ok(implicit_cast(Expr::null(), column.ty)),
-        Default::None if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-        Default::None | Default::Dropped => Err(no_default(column)),
-        Default::Expression(_) => Err(Error::new(
-            ER_DEFAULT_AS_VAL_GENERATED,
-            "DEFAULT function cannot be used with default value expressions",
-        )),
-        // Its value before the time is known: NULL, or the zero date.
-        Default::Now if column.nullable => Ok(implicit_cast(Expr::null(), column.ty)),
-        Default::Now => Ok(Expr::literal(Value::UInt(0), column.ty)),
-        Default::Literal(text) => {
-            if column.ty.kind == TypeKind::Timestamp {
-                // Its value is in this session's zone.
-                binder.not_cacheable();
-            }
-            let value = schema::layout::default_value(column, text, binder.env.time_zone)?;
-            Ok(Expr::literal(value, column.ty))
-        }
-    }
 }
 
 /// Whether a column of the type can have such a default at all, whatever the value.
@@ -203,12 +160,49 @@ fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bo
         });
     }
     match assign::value(value.clone(), &from, &ty, name, 1, &context) {
-        Ok(checked) if mode.strict => Ok(checked),
+        Ok(checked) if mode.strict => {
+            let (notes, _) = context.warnings.take();
+            notes.into_iter().for_each(|note| binder.warn(note));
+            Ok(checked)
+        }
         Ok(checked) => Ok(as_inserted(binder, (value, &from, &ty, name)).unwrap_or(checked)),
         Err(error) => {
             warn_of_default(binder, error, (value, &from, &ty, name));
             Err(invalid(name))
         }
+    }
+}
+
+/// Checks a default that a column has already, when ALTER TABLE defines the table anew under another sql_mode.
+///
+/// # Errors
+/// 1067 for a zero date that the mode refuses.
+pub(super) fn check_again(binder: &Binder<'_>, column: &Column) -> Result<()> {
+    let mode = binder.env.sql_mode;
+    let Default::Literal(text) = &column.default else {
+        return Ok(());
+    };
+    // A TIMESTAMP is a moment, or zero.
+    let may_be_zero = match column.ty.kind {
+        TypeKind::Date | TypeKind::DateTime => true,
+        TypeKind::Timestamp => text.starts_with("0000-00-00"),
+        _ => false,
+    };
+    if !may_be_zero || !(mode.no_zero_date || mode.no_zero_in_date) {
+        return Ok(());
+    }
+    let value = Value::String(text.clone());
+    let from = SqlType::varchar(text.len() as u32, types::Collation::DEFAULT);
+    let label = &column.name;
+    as_inserted(binder, (value.clone(), &from, &column.ty, label));
+    let context = EvalContext {
+        sql_mode: mode,
+        strictness: Strictness::Error,
+        ..EvalContext::default()
+    };
+    match mode.strict && assign::value(value, &from, &column.ty, label, 1, &context).is_err() {
+        true => Err(invalid(label)),
+        false => Ok(()),
     }
 }
 

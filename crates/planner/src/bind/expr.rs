@@ -15,7 +15,7 @@ use super::names::FromWithin;
 use super::parameter::GUESSED_CHARS;
 use super::row_compare::is_row;
 use super::{
-    Binder, collation, default_value, defined_view, full_text, literal, parameter, resolution, row_compare,
+    Binder, collation, column_default, defined_view, full_text, literal, parameter, resolution, row_compare,
     subquery, window,
 };
 use crate::logical::{ColumnId, columns_of};
@@ -172,12 +172,15 @@ impl Binder<'_> {
 
     /// `DEFAULT(name)`
     fn default_of(&self, name: &ast::ColumnName, context: &Context<'_>) -> Result<Expr> {
+        if let Some(value) = context.names.default_in_definition(self, name) {
+            return value;
+        }
         let (table, offset) = context.names.defaulted(name)?;
         if let Ok(column) = context.names.column(name) {
             let ids = columns_of(&column).into_iter();
             ids.for_each(|id| self.accesses.names_by_default(id));
         }
-        Ok(table.shown(default_value::default_value(self, table, offset)?))
+        Ok(table.shown(column_default::default_value(self, table, offset)?))
     }
 
     /// An expression that is a subquery, or that compares with one.
@@ -365,8 +368,8 @@ impl Binder<'_> {
         negated: bool,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        if let ast::Expr::Row(columns) = operand {
-            return row_compare::row_in_list(self, columns, list, negated, context);
+        if row_compare::is_row(operand) {
+            return row_compare::row_in_list(self, operand, list, negated, context);
         }
         if let Some(ast::Expr::Row(_)) = list.iter().find(|item| matches!(item, ast::Expr::Row(_))) {
             return Err(operand_columns(1));
@@ -409,7 +412,7 @@ impl Binder<'_> {
         let backslash = Expr::literal(Value::from("\\"), SqlType::varchar(1, self.types.collation));
         match &escape {
             Expr::Literal { value, .. } if value.is_null() => Ok(backslash),
-            Expr::Literal { .. } | Expr::Param { .. } => Ok(escape),
+            Expr::Literal { .. } | Expr::Param { nullable: false, .. } => Ok(escape),
             _ => self.call("ifnull", vec![escape, backslash]),
         }
     }

@@ -5,7 +5,7 @@ use types::{Result, TypeKind, Value};
 
 use super::context::Context;
 use super::scope::Scope;
-use super::{Binder, full_text};
+use super::{Binder, full_text_search};
 use crate::logical::ColumnId;
 use syntax::ast;
 
@@ -16,7 +16,7 @@ pub(super) fn bind_filter(
     context: &Context<'_>,
     scope: &Scope,
 ) -> Result<Option<Expr>> {
-    let without_relevance = filter.and_then(|filter| full_text::without_relevance(binder, filter));
+    let without_relevance = filter.and_then(|filter| full_text_search::without_relevance(binder, filter));
     without_relevance
         .as_ref()
         .or(filter)
@@ -35,7 +35,11 @@ pub(super) fn all(binder: &Binder<'_>, mut conditions: Vec<Expr>) -> Result<Opti
 
 /// The condition of WHERE or HAVING: a JSON value is tested as AND and NOT do.
 pub(super) fn condition(binder: &Binder<'_>, condition: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
-    let bound = binder.scalar(condition, context)?;
+    as_condition(binder, binder.scalar(condition, context)?)
+}
+
+/// A value as a condition.
+pub(super) fn as_condition(binder: &Binder<'_>, bound: Expr) -> Result<Expr> {
     match bound.ty().kind {
         TypeKind::Json => binder.call("is true", vec![bound]),
         _ => Ok(bound),

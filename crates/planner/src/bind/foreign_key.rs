@@ -59,11 +59,18 @@ pub(super) fn bind_foreign_key(
             name: definition.parent.name.clone(),
         },
     };
+    let table = binder.env.schema.table(&parent.database, &parent.name);
+    // As the parent spells its columns.
+    let spelled = |name: &String| {
+        let of_table = table.and_then(|table| Some(table.columns[table.column_offset(name)?].name.clone()));
+        of_table.unwrap_or_else(|| name.clone())
+    };
+    let parent_columns = definition.parent_columns.iter().map(spelled).collect();
     Ok(NewForeignKey {
         name: definition.name.clone(),
         columns: definition.columns.clone(),
         parent,
-        parent_columns: definition.parent_columns.clone(),
+        parent_columns,
         on_delete: action(definition.on_delete),
         on_update: action(definition.on_update),
     })

@@ -144,6 +144,7 @@ impl Binder<'_> {
                 "leave it out",
             ));
         }
+        hints::check_index_hints(&found, &table.hints)?;
         Ok(Get {
             first: self.new_columns(found.columns.len() + usize::from(with_key)),
             // A table of information_schema is called as the statement writes it, not as it is.

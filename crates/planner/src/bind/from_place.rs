@@ -103,7 +103,7 @@ pub fn named_columns(mut columns: Vec<RelationColumn>, names: &[String]) -> Resu
         }
     }
     for (position, column) in columns.iter().enumerate() {
-        let same = |other: &&RelationColumn| other.name.eq_ignore_ascii_case(&column.name);
+        let same = |other: &&RelationColumn| types::same_name(&other.name, &column.name);
         if let Some(first) = columns[..position].iter().find(same) {
             return Err(Error::new(
                 errno::ER_DUP_FIELDNAME,

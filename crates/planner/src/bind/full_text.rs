@@ -1,51 +1,44 @@
 //! `MATCH (columns) AGAINST (query)`.
 //!
 //! The relevance of a row depends on how many rows there are and how many have each word of the query. These
-//! numbers are subqueries, which the statement runs once:
+//! numbers are subqueries, which the statement runs once ([`full_text_counts`](super::full_text_counts)). In WHERE,
+//! MATCH by itself is only whether a row is found, and needs none of them
+//! ([`full_text_search`](super::full_text_search)).
 //!
-//! ```text
-//! (SELECT COUNT(*) FROM t)
-//! (SELECT COUNT(*) FROM t WHERE the words of t's columns have 'word')
-//! ```
-//!
-//! In WHERE, MATCH by itself is only whether a row is found, and needs none of them.
-//!
-//! The second reads entries of the FULLTEXT index. If the query is no literal, its words are not known when it is
-//! bound: there are subqueries for a number of words, most of which it may not have.
+//! WITH QUERY EXPANSION searches for the words of the query, and then for these and all words of the rows found.
 
-use functions::full_text::{self, Mode, Parser, Query as Words, QueryWord};
+use functions::full_text::{self, Mode, Parser, Query as Words};
 use functions::{EvalContext, Expr, bind};
 use schema::model::Table;
-use syntax::ast::{self, BinaryOp, CastType, ColumnName, NumberText, ObjectName, OrderItem};
-use types::{Collation, Error, Result, SqlType, Value, errno};
+use syntax::ast;
+use types::{Error, Result, SqlType, Value, errno};
 
 use super::Binder;
-use super::block::Block;
 use super::bound_query::as_it_stands;
 use super::context::Context;
-use super::relation::Relation;
-use super::subquery::scalar_subquery;
+use super::full_text_counts::Search;
+use super::full_text_index::on_partitions;
+use super::relation::{BaseColumn, Relation};
 
-/// The names of MATCH among functions, as the parser has them.
-const NATURAL: &str = "match against";
-const BOOLEAN: &str = "match in boolean mode";
-const EXPANDED: &str = "match with query expansion";
-/// The same where only counts whether a row is found. No statement has these.
-const NATURAL_FOUND: &str = "match found against";
-const BOOLEAN_FOUND: &str = "match found in boolean mode";
-
-/// How many words a query may have that is not a literal.
-const UNKNOWN_WORDS: usize = 16;
-/// How many of `word*`.
-const UNKNOWN_PREFIXES: usize = 4;
+/// The names of MATCH among functions, as the parser has them; and those where only counts whether a row is found, which
+/// no statement has.
+const NATURAL: [&str; 2] = ["match against", "match found against"];
+const BOOLEAN: [&str; 2] = ["match in boolean mode", "match found in boolean mode"];
+const EXPANDED: [&str; 2] = ["match with query expansion", "match found with query expansion"];
 
 pub(super) fn is_match(function: &str) -> bool {
-    [NATURAL, BOOLEAN, EXPANDED, NATURAL_FOUND, BOOLEAN_FOUND].contains(&function)
+    [NATURAL, BOOLEAN, EXPANDED].as_flattened().contains(&function)
+}
+
+/// The name of a MATCH that is only whether a row is found.
+pub(super) fn found_only(function: &str) -> Option<&'static str> {
+    let mut all = [NATURAL, BOOLEAN, EXPANDED].into_iter();
+    all.find_map(|[name, found]| (name == function).then_some(found))
 }
 
 /// # Errors
-/// 1191 if there is no FULLTEXT index of the columns; 1210 for a query that is not constant; 1064 for one that is
-/// not well formed.
+/// 1191 if there is no FULLTEXT index of the columns; 1210 for a query that is not constant; 1214 for columns of other
+/// rows than a table's; 1064 for a query that is not well formed.
 pub(super) fn bind_match(
     binder: &Binder<'_>,
     name: &str,
@@ -58,56 +51,46 @@ pub(super) fn bind_match(
     if let Some(refused) = binder.in_definition {
         return Err(refused(Some("match")));
     }
-    if name == EXPANDED {
-        return Err(Error::not_supported(
-            "WITH QUERY EXPANSION",
-            "run the query, and then one with words of the rows that it finds",
-        ));
-    }
-    let (relation, offsets) = columns_of(columns, context)?;
-    let Some(table) = relation.table() else {
+    let named = columns_of(columns, context)?;
+    let Some(base) = named.first() else {
         return Err(wrong_arguments("MATCH"));
     };
-    let (parser, ordered) = index_of(table, &offsets)?;
+    let offsets: Vec<usize> = named.iter().map(|column| column.offset).collect();
+    let (parser, ordered) = index_of(&base.table, &offsets)?;
     let mode = Mode {
-        boolean: matches!(name, BOOLEAN | BOOLEAN_FOUND),
+        boolean: BOOLEAN.contains(&name),
         parser,
     };
-    let counted = Counted {
-        binder,
-        context,
-        table,
-        alias: &relation.alias,
-        columns: ordered,
-        mode,
-    };
-    let bound = bound_query(binder, query, context)?;
-    let bound_columns = counted.bound_columns(columns, &offsets)?;
-    let collation = counted.collation();
-    let known = known_text(&bound)
+    let mut in_order = Vec::with_capacity(ordered.len());
+    for column in &ordered {
+        let same = columns.iter().zip(&offsets).find(|(_, offset)| *offset == column);
+        let (name, _) = same.ok_or_else(|| wrong_arguments("MATCH"))?;
+        in_order.push(binder.scalar(name, context)?);
+    }
+    let first = base.table.columns.get(base.offset);
+    let collation = first.map_or(binder.types.collation, |column| column.ty.collation);
+    let query = bound_query(binder, query, collation, context)?;
+    let known = known_text(&query)
         .map(|text| Words::parse(&text, mode, collation))
         .transpose()?;
-    let is_found = matches!(name, NATURAL_FOUND | BOOLEAN_FOUND);
-    let (words, prefixes) = match &known {
-        _ if is_found => (Vec::new(), Vec::new()),
-        Some(known) => counted.known(&known.words)?,
-        None => counted.unknown(query)?,
+    let search = Search {
+        binder,
+        context,
+        table: &base.table,
+        columns: &ordered,
+        mode,
+        collation,
+        known: known.as_ref(),
+        is_expanded: EXPANDED.contains(&name),
     };
-    let rows = match is_found {
-        true => Expr::null(),
-        false => counted.count(None)?,
+    let is_found_only = found_only(name).is_none();
+    // A view is stored with what was written, and runs nothing.
+    let (query, [rows, counts]) = match binder.resolution.is_some() {
+        true => (query, [Expr::null(), Expr::null()]),
+        false => search.with_counts(query, is_found_only)?,
     };
-    let number = |count: usize| Expr::literal(Value::Int(i64::try_from(count).unwrap_or(0)), SqlType::BIGINT);
-    let mut all = vec![
-        bound,
-        binder.keyword(mode.code()),
-        number(words.len() + prefixes.len()),
-        number(prefixes.len()),
-        rows,
-    ];
-    all.extend(words);
-    all.extend(prefixes);
-    all.extend(bound_columns);
+    let mut all = vec![query, binder.keyword(mode.code()), rows, counts];
+    all.extend(in_order);
     binder.call(full_text::MATCH, all)
 }
 
@@ -116,40 +99,29 @@ fn wrong_arguments(of: &str) -> Error {
     Error::new(errno::ER_WRONG_ARGUMENTS, format!("Incorrect arguments to {of}"))
 }
 
-/// The table whose columns they are, and their offsets.
-fn columns_of<'c>(columns: &[ast::Expr], context: &Context<'c>) -> Result<(&'c Relation, Vec<usize>)> {
-    let mut found: Option<(&Relation, Vec<usize>)> = None;
+/// The columns of one table that they are.
+fn columns_of(columns: &[ast::Expr], context: &Context<'_>) -> Result<Vec<BaseColumn>> {
+    let mut found: Vec<BaseColumn> = Vec::with_capacity(columns.len());
+    let mut named: Option<&Relation> = None;
     for column in columns {
         let ast::Expr::Column(name) = column else {
             return Err(wrong_arguments("MATCH"));
         };
-        let (named, position) = context.names.defaulted(name)?;
-        let (relation, offset) = match (named.table(), &named.view) {
-            (Some(_), _) => (named, position),
-            (None, Some(view)) => {
-                let below = view
-                    .written
-                    .as_ref()
-                    .and_then(|view| view.table_of(named.id(position)));
-                let (table, offset) = below.ok_or_else(of_other_rows)?;
-                (&table.relation, offset)
-            }
-            (None, None) => return Err(of_other_rows()),
-        };
-        match &mut found {
-            None => found = Some((relation, vec![offset])),
-            Some((first, offsets)) if first.id(0) == relation.id(0) => offsets.push(offset),
-            Some(_) => return Err(wrong_arguments("MATCH")),
+        let (relation, position) = context.names.defaulted(name)?;
+        let base = relation
+            .base(position)
+            .ok_or_else(|| match relation.is_merged() {
+                true => wrong_arguments("MATCH"),
+                false => on_partitions(),
+            })?;
+        let is_other = |first: &Relation| first.id(0) != relation.id(0);
+        if named.is_some_and(is_other) || found.first().is_some_and(|first| first.first != base.first) {
+            return Err(wrong_arguments("MATCH"));
         }
+        named = Some(relation);
+        found.push(base);
     }
-    found.ok_or_else(|| wrong_arguments("MATCH"))
-}
-
-fn of_other_rows() -> Error {
-    Error::not_supported(
-        "MATCH of a derived table's columns",
-        "use MATCH in the query of the derived table",
-    )
+    Ok(found)
 }
 
 /// The parser of the FULLTEXT index of some columns, and its columns in their order.
@@ -176,8 +148,13 @@ fn index_of(table: &Table, offsets: &[usize]) -> Result<(Parser, Vec<usize>)> {
     ))
 }
 
-/// The query as text.
-fn bound_query(binder: &Binder<'_>, query: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+/// The query as text in a collation's character set. Bytes are taken for text in it.
+fn bound_query(
+    binder: &Binder<'_>,
+    query: &ast::Expr,
+    collation: types::Collation,
+    context: &Context<'_>,
+) -> Result<Expr> {
     let text = SqlType::varchar(u32::from(u16::MAX), binder.types.collation);
     let place = Context {
         parameters: Some(text),
@@ -197,9 +174,13 @@ fn bound_query(binder: &Binder<'_>, query: &ast::Expr, context: &Context<'_>) ->
     if !bound.is_constant() {
         return Err(wrong_arguments("AGAINST"));
     }
-    match bound.ty().is_string() {
-        true => Ok(bound),
-        false => bind::cast(bound, text),
+    match bound.ty() {
+        ty if ty.is_string() && ty.is_binary() => {
+            let charset = binder.keyword(collation.charset().name());
+            binder.call("convert using", vec![bound, charset])
+        }
+        ty if ty.is_string() => Ok(bound),
+        _ => bind::cast(bound, text),
     }
 }
 
@@ -217,279 +198,6 @@ fn known_text(bound: &Expr) -> Option<String> {
         Value::String(text) => Some(text),
         Value::Bytes(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
         Value::Null => Some(String::new()),
-        _ => None,
-    }
-}
-
-/// The table whose rows are counted.
-struct Counted<'a, 'b> {
-    binder: &'a Binder<'b>,
-    context: &'a Context<'a>,
-    table: &'a Table,
-    alias: &'a str,
-    /// The columns of the index.
-    columns: Vec<usize>,
-    mode: Mode,
-}
-
-impl Counted<'_, '_> {
-    fn collation(&self) -> Collation {
-        let first = self
-            .columns
-            .first()
-            .and_then(|column| self.table.columns.get(*column));
-        first.map_or(Collation::DEFAULT, |column| column.ty.collation)
-    }
-
-    /// The columns in the index's order, each once, of those that the statement names.
-    fn bound_columns(&self, named: &[ast::Expr], offsets: &[usize]) -> Result<Vec<Expr>> {
-        let mut bound = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let same = named.iter().zip(offsets).find(|(_, offset)| *offset == column);
-            let (name, _) = same.ok_or_else(|| wrong_arguments("MATCH"))?;
-            bound.push(self.binder.scalar(name, self.context)?);
-        }
-        Ok(bound)
-    }
-
-    /// How many rows have each word, and how many entries there are with each prefix.
-    fn known(&self, words: &[QueryWord]) -> Result<(Vec<Expr>, Vec<Expr>)> {
-        let (mut of_words, mut of_prefixes) = (Vec::new(), Vec::new());
-        for word in words {
-            let text = self.typed(ast::Expr::Text(word.text.clone()));
-            match word.is_prefix {
-                true => of_prefixes.push(self.prefix(text)?),
-                false => of_words.push(self.count(Some(self.call(full_text::HAS, text)))?),
-            }
-        }
-        Ok((of_words, of_prefixes))
-    }
-
-    fn unknown(&self, query: &ast::Expr) -> Result<(Vec<Expr>, Vec<Expr>)> {
-        let nth = |kind: &str, number: usize| ast::Expr::Function {
-            name: full_text::NTH.to_owned(),
-            args: vec![
-                query.clone(),
-                ast::Expr::Text(self.mode.code().to_owned()),
-                ast::Expr::Text(kind.to_owned()),
-                ast::Expr::Number(NumberText::Integer(number.to_string())),
-                self.typed(ast::Expr::Text(String::new())),
-            ],
-        };
-        let words =
-            (0..UNKNOWN_WORDS).map(|number| self.count(Some(self.call(full_text::HAS, nth("word", number)))));
-        let prefixes = (0..UNKNOWN_PREFIXES).map(|number| self.prefix(nth("prefix", number)));
-        Ok((words.collect::<Result<_>>()?, prefixes.collect::<Result<_>>()?))
-    }
-
-    /// A text of the type of the index's words.
-    fn typed(&self, text: ast::Expr) -> ast::Expr {
-        let collation = self.collation();
-        let ty = CastType::Char {
-            length: Some(full_text::word_type(collation).length),
-            charset: Some(collation.charset().name().to_owned()),
-            binary: false,
-        };
-        ast::Expr::Collate {
-            operand: Box::new(ast::Expr::Cast {
-                operand: Box::new(text),
-                ty,
-            }),
-            collation: collation.name().to_owned(),
-        }
-    }
-
-    /// A function of the words of a row.
-    fn call(&self, function: &str, with: ast::Expr) -> ast::Expr {
-        let column = |offset: &usize| {
-            let name = self.table.columns.get(*offset).map(|column| column.name.clone());
-            ast::Expr::Column(ColumnName {
-                database: None,
-                table: Some(self.alias.to_owned()),
-                column: name.unwrap_or_default(),
-            })
-        };
-        let words = ast::Expr::Function {
-            name: full_text::words_function(self.mode.parser).to_owned(),
-            args: self.columns.iter().map(column).collect(),
-        };
-        ast::Expr::Function {
-            name: function.to_owned(),
-            args: vec![words, with],
-        }
-    }
-
-    fn count(&self, filter: Option<ast::Expr>) -> Result<Expr> {
-        let count = ast::Expr::Aggregate {
-            name: "count",
-            distinct: false,
-            args: Vec::new(),
-        };
-        self.subquery(count, filter)
-    }
-
-    fn prefix(&self, prefix: ast::Expr) -> Result<Expr> {
-        let is_there = ast::Expr::Is {
-            operand: Box::new(prefix.clone()),
-            test: ast::TruthTest::Null,
-            negated: true,
-        };
-        let sum = ast::Expr::Aggregate {
-            name: "sum",
-            distinct: false,
-            args: vec![self.call(full_text::WITH_PREFIX, prefix)],
-        };
-        self.subquery(sum, Some(is_there))
-    }
-
-    fn subquery(&self, item: ast::Expr, filter: Option<ast::Expr>) -> Result<Expr> {
-        // A view is stored with what was written.
-        if self.binder.resolution.is_some() {
-            return Ok(Expr::literal(Value::Int(0), SqlType::BIGINT));
-        }
-        let table = ast::NamedTable {
-            name: ObjectName {
-                database: Some(self.table.database.clone()),
-                name: self.table.name.clone(),
-            },
-            alias: Some(self.alias.to_owned()),
-            partitions: Vec::new(),
-            as_of: None,
-            hints: Vec::new(),
-        };
-        let select = ast::Select {
-            hints: None,
-            straight_join: false,
-            distinct: false,
-            counts_all_rows: false,
-            items: vec![ast::SelectItem::Expr {
-                expr: item,
-                name: String::new(),
-                aliased: true,
-            }],
-            from: vec![ast::TableRef::Table(table)],
-            filter,
-            group_by: Vec::new(),
-            rollup: false,
-            having: None,
-            windows: Vec::new(),
-            into: None,
-        };
-        let query = ast::Query {
-            with: None,
-            body: ast::QueryBody::Select(Box::new(select)),
-            order_by: Vec::new(),
-            limit: None,
-            locking: Vec::new(),
-            into: None,
-            into_place: ast::IntoPlace::AtEnd,
-        };
-        // The rows are counted before any is written, as those of a derived table are read.
-        let depth = &self.binder.derived_depth;
-        depth.set(depth.get() + 1);
-        let bound = scalar_subquery(self.binder, &query, self.context);
-        depth.set(depth.get().saturating_sub(1));
-        bound
-    }
-}
-
-/// A condition whose MATCH by itself, or as one of conditions that must all hold, is only whether a row is found;
-/// `None` if it has none such.
-pub(super) fn without_relevance(binder: &Binder<'_>, condition: &ast::Expr) -> Option<ast::Expr> {
-    // The text of a view names what was written, by its address.
-    if binder.resolution.is_some() {
-        return None;
-    }
-    match condition {
-        ast::Expr::And(conditions) => {
-            let changed: Vec<Option<ast::Expr>> = conditions
-                .iter()
-                .map(|condition| without_relevance(binder, condition))
-                .collect();
-            changed.iter().any(Option::is_some).then(|| {
-                let all = changed.into_iter().zip(conditions);
-                ast::Expr::And(
-                    all.map(|(changed, old)| changed.unwrap_or_else(|| old.clone()))
-                        .collect(),
-                )
-            })
-        }
-        ast::Expr::Function { name, args } => {
-            let name = match name.as_str() {
-                NATURAL => NATURAL_FOUND,
-                BOOLEAN => BOOLEAN_FOUND,
-                _ => return None,
-            };
-            Some(ast::Expr::Function {
-                name: name.to_owned(),
-                args: args.clone(),
-            })
-        }
-        _ => None,
-    }
-}
-
-/// The order of rows that a block without ORDER BY finds with MATCH in one table: the most relevant first.
-pub(super) fn implied_order(binder: &Binder<'_>, block: &Block<'_>) -> Vec<OrderItem> {
-    let is_plain = binder.resolution.is_none()
-        && block.order_by.is_empty()
-        && block.group_by.is_empty()
-        && block.having.is_none()
-        && block.windows.is_empty()
-        && !block.distinct;
-    let ([ast::TableRef::Table(named)], Some(filter), true) =
-        (block.from.as_slice(), &block.filter, is_plain)
-    else {
-        return Vec::new();
-    };
-    let is_computed = |item: &ast::SelectItem| match item {
-        ast::SelectItem::Expr { expr, .. } => expr.has_aggregate() || expr.has_window(),
-        _ => false,
-    };
-    let conditions = match filter {
-        ast::Expr::And(conditions) => conditions.as_slice(),
-        condition => std::slice::from_ref(condition),
-    };
-    let found = conditions.iter().find_map(searched);
-    let (Some(found), false) = (found, block.items.iter().any(is_computed)) else {
-        return Vec::new();
-    };
-    let database = named.name.database.as_deref().or(binder.env.database);
-    let table = database.and_then(|database| binder.env.schema.table(database, &named.name.name));
-    let Some(table) = table.filter(|table| table.view.is_none()) else {
-        return Vec::new();
-    };
-    let alias = named.alias.as_ref().unwrap_or(&named.name.name);
-    let key = table.primary_parts().into_iter().filter_map(|part| {
-        Some(OrderItem {
-            expr: ast::Expr::Column(ColumnName {
-                database: None,
-                table: Some(alias.clone()),
-                column: table.columns.get(part.column)?.name.clone(),
-            }),
-            descending: false,
-        })
-    });
-    let relevance = OrderItem {
-        expr: found.clone(),
-        descending: true,
-    };
-    std::iter::once(relevance).chain(key).collect()
-}
-
-/// MATCH, if a condition is that rows are relevant.
-fn searched(condition: &ast::Expr) -> Option<&ast::Expr> {
-    match condition {
-        ast::Expr::Function { name, .. } if is_match(name) => Some(condition),
-        ast::Expr::Binary { op, left, right } => match op {
-            BinaryOp::Greater | BinaryOp::GreaterOrEqual if matches!(**right, ast::Expr::Number(_)) => {
-                searched(left)
-            }
-            BinaryOp::Less | BinaryOp::LessOrEqual if matches!(**left, ast::Expr::Number(_)) => {
-                searched(right)
-            }
-            _ => None,
-        },
         _ => None,
     }
 }

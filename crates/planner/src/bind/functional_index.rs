@@ -12,8 +12,7 @@ use super::{Binder, stored};
 use super::{full_text_index, multi_valued};
 
 /// MySQL's name of an index on an expression that has no other.
-const DEFAULT_NAME: &str = "functional_index";
-const NAME_CHARS_MAX: usize = 64;
+pub(super) const DEFAULT_NAME: &str = "functional_index";
 /// The longest VARCHAR, in bytes.
 const VARCHAR_BYTES_MAX: u64 = 65_535;
 
@@ -90,13 +89,13 @@ pub(super) fn add_hidden_columns(
     }
     let is_dropped = |name: &str| {
         changes.iter().any(|change| {
-            matches!(change, AlterChange::DropIndex { name: dropped } if dropped.eq_ignore_ascii_case(name))
+            matches!(change, AlterChange::DropIndex { name: dropped } if types::same_name(dropped, name))
         })
     };
     let is_taken = |name: &str| {
         let mut indexes = table.indexes.iter().map(|index| index.name.as_str());
-        indexes.any(|other| other.eq_ignore_ascii_case(name) && !is_dropped(other))
-            || new_names.iter().any(|other| other.eq_ignore_ascii_case(name))
+        indexes.any(|other| types::same_name(other, name) && !is_dropped(other))
+            || new_names.iter().any(|other| types::same_name(other, name))
     };
     let columns = hidden_columns(binder, &table, &mut index, &is_taken)?;
     changes.extend(columns.into_iter().map(|column| AlterChange::AddColumn {
@@ -112,12 +111,12 @@ fn columns_after(base: &Table, changes: &[AlterChange]) -> Vec<Column> {
     for (column, before) in columns.iter_mut().zip(&base.columns) {
         for change in changes {
             match change {
-                AlterChange::RenameColumn { from, to } if from.eq_ignore_ascii_case(&before.name) => {
+                AlterChange::RenameColumn { from, to } if types::same_name(from, &before.name) => {
                     column.name.clone_from(to);
                 }
                 AlterChange::ModifyColumn {
                     name, column: after, ..
-                } if name.eq_ignore_ascii_case(&before.name) => {
+                } if types::same_name(name, &before.name) => {
                     *column = Column {
                         id: before.id,
                         ..after.clone()
@@ -129,7 +128,7 @@ fn columns_after(base: &Table, changes: &[AlterChange]) -> Vec<Column> {
     }
     let is_dropped = |name: &str| {
         changes.iter().any(|change| {
-            matches!(change, AlterChange::DropColumn { name: dropped } if dropped.eq_ignore_ascii_case(name))
+            matches!(change, AlterChange::DropColumn { name: dropped } if types::same_name(dropped, name))
         })
     };
     let stays = base.columns.iter().map(|before| !is_dropped(&before.name));
@@ -150,7 +149,7 @@ fn hidden_name(index: &str, part: usize) -> String {
     let end = format!("!{part}!0");
     let start: String = format!("!hidden!{index}")
         .chars()
-        .take(NAME_CHARS_MAX - end.len())
+        .take(types::name::NAME_CHARS_MAX - end.len())
         .collect();
     start + &end
 }

@@ -8,7 +8,6 @@ use super::Binder;
 use crate::command::Command;
 
 const ER_SYNTAX_ERROR: u16 = 1149;
-const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
 const ER_NONEXISTING_PROC_GRANT: u16 = 1403;
 const ER_ILLEGAL_PRIVILEGE_LEVEL: u16 = 3619;
 const ER_UNSUPPORTED_USE_OF_GRANT_AS: u16 = 3835;
@@ -83,15 +82,17 @@ fn privilege_grant(
     let mut bound = PrivilegeGrant {
         all: *privileges == GrantedPrivileges::All,
         privileges: PrivilegeSet::NONE,
+        lists_option: false,
         dynamic: Vec::new(),
         columns: Vec::new(),
         level: grant_level(binder, on)?,
     };
     if let GrantedPrivileges::List(list) = privileges {
         list.iter().try_for_each(|one| add(&mut bound, one))?;
+        bound.lists_option = bound.privileges.contains(PrivilegeSet::GRANT);
         if list.iter().any(|one| one.name == "SUPER") {
             let message = "The SUPER privilege identifier is deprecated";
-            binder.warn(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message));
+            binder.warn(Warning::warning(errno::ER_WARN_DEPRECATED_SYNTAX, message));
         }
     }
     check_level(&bound)?;
@@ -150,7 +151,7 @@ fn add(bound: &mut PrivilegeGrant, one: &GrantedPrivilege) -> Result<()> {
         match bound
             .columns
             .iter_mut()
-            .find(|(known, _)| known.eq_ignore_ascii_case(column))
+            .find(|(known, _)| types::same_name(known, column))
         {
             Some((_, privileges)) => *privileges |= privilege.into(),
             None => bound.columns.push((column.clone(), privilege.into())),

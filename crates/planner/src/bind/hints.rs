@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use schema::model::Table;
 use syntax::ast::{Hint, HintTable, Hints, IndexHint, IndexHintKind, IndexUse, JoinOrderKind};
-use types::{Warning, errno};
+use types::{Error, Result, Warning, errno};
 
 use super::scope::Scope;
 use super::{Binder, hint_conflicts};
@@ -170,6 +170,24 @@ pub(super) fn index_hints(binder: &Binder<'_>, table: &Table, alias: &str) -> Ve
     all
 }
 
+/// The hints after a table's name in FROM: error 1221 for USE INDEX beside FORCE INDEX. An index that is not there is
+/// the first error, which the choice of the table's access reports.
+pub(super) fn check_index_hints(table: &Table, hints: &[IndexHint]) -> Result<()> {
+    let has = |kind| hints.iter().any(|hint| hint.kind == kind);
+    let are_there = || {
+        hints
+            .iter()
+            .all(|hint| hint.indexes.iter().all(|name| has_index(table, name)))
+    };
+    if has(IndexHintKind::Use) && has(IndexHintKind::Force) && are_there() {
+        return Err(Error::new(
+            errno::ER_WRONG_USAGE,
+            "Incorrect usage of USE INDEX and FORCE INDEX",
+        ));
+    }
+    Ok(())
+}
+
 /// The places that the block's hints give a table in the order of joins.
 pub(super) fn order_places(binder: &Binder<'_>, alias: &str) -> Vec<OrderPlace> {
     let state = binder.hints.borrow();
@@ -319,7 +337,7 @@ fn name_of(hint: &Hint) -> &'static str {
 fn has_index(table: &Table, name: &str) -> bool {
     index_names(table)
         .iter()
-        .any(|index| index.eq_ignore_ascii_case(name))
+        .any(|index| types::same_name(index, name))
 }
 
 fn index_names(table: &Table) -> Vec<String> {

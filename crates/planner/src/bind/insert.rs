@@ -16,7 +16,7 @@ use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write::{assigned_column, refuse_generated, updated};
-use super::{Binder, block_operators, default_value, foreign_key, insert_target, on_duplicate, write};
+use super::{Binder, block_operators, column_default, foreign_key, insert_target, on_duplicate, write};
 use crate::errno::ER_WARN_LEGACY_SYNTAX_CONVERTED;
 use crate::foreign_key::RowChanges;
 use crate::logical::{
@@ -216,10 +216,11 @@ fn bind_rows(
     };
     let mut bound = Vec::with_capacity(rows.len());
     let mut subqueries = Vec::with_capacity(rows.len());
+    // `VALUES ()` is a row of defaults, whatever the columns, unless some were named. Then all rows are.
+    let are_defaults = insert.columns.is_empty() && rows.first().is_some_and(Vec::is_empty);
+    let width = if are_defaults { 0 } else { columns.len() };
     for (number, row) in rows.iter().enumerate() {
-        // `VALUES ()` is a row of defaults, whatever the columns, unless some were named.
-        let defaults = row.is_empty() && insert.columns.is_empty();
-        if row.len() != columns.len() && !defaults {
+        if row.len() != width {
             return Err(wrong_value_count(number + 1));
         }
         let of_row = Subqueries::default();
@@ -259,7 +260,7 @@ fn rows_of_queries(
         for (value, &column) in row.into_iter().zip(columns) {
             let value = match value {
                 Some(value) => value,
-                None => default_value::default_value(binder, table, column)?,
+                None => column_default::default_value(binder, table, column)?,
             };
             exprs.push(value);
         }
@@ -320,7 +321,7 @@ fn row_itself(
         let reader = by_value.iter().position(|named| named.contains(&id));
         let written = columns.iter().position(|&column| column == offset);
         let value = match written.filter(|written| Some(*written) < reader) {
-            None => default_value::default_value(binder, table, offset)?,
+            None => column_default::default_value(binder, table, offset)?,
             Some(written) if by_value[written].is_empty() => {
                 implicit_cast(values[written].clone(), table.stored_type(offset))
             }

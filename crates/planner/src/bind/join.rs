@@ -195,7 +195,7 @@ fn common_names(left: &Scope, right: &Scope) -> Vec<String> {
     };
     let right = names(right);
     let mut common = names(left);
-    common.retain(|name| right.iter().any(|other| other.eq_ignore_ascii_case(name)));
+    common.retain(|name| right.iter().any(|other| types::same_name(other, name)));
     common
 }
 /// The column of one side that USING or NATURAL is about.

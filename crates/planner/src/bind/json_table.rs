@@ -110,6 +110,8 @@ fn json_column(binder: &Binder<'_>, name: &str, ty: SqlType) -> RelationColumn {
         strength: None,
         origin: None,
         announced: None,
+        is_merged: false,
+        base: None,
     }
 }
 

@@ -28,6 +28,7 @@ mod check;
 mod clauses;
 mod collation;
 mod column;
+mod column_default;
 mod command;
 mod comment;
 mod common_table;
@@ -46,7 +47,9 @@ mod from_place;
 mod full_group_by;
 mod full_text;
 mod full_text_columns;
+mod full_text_counts;
 mod full_text_index;
+mod full_text_search;
 mod functional_index;
 mod generated_key;
 mod grant;
@@ -177,6 +180,16 @@ pub fn bind_filter(
     env: &BindEnv<'_>,
 ) -> Result<Option<Expr>> {
     let binder = Binder::new(env);
+    let (bound, subqueries) = list_condition(&binder, condition, columns)?;
+    Ok(subqueries.is_empty().then_some(bound))
+}
+
+/// A condition about a list's columns, whose ids are their positions, and its subqueries.
+fn list_condition(
+    binder: &Binder<'_>,
+    condition: &ast::Expr,
+    columns: &[(String, SqlType)],
+) -> Result<(Expr, subqueries::Subqueries)> {
     binder.new_columns(columns.len());
     let names = names::ListNames { columns };
     let subqueries = subqueries::Subqueries::default();
@@ -185,7 +198,7 @@ pub fn bind_filter(
         ..context::Context::of(&names)
     };
     let bound = binder.scalar(condition, &context)?;
-    Ok(subqueries.is_empty().then_some(bound))
+    Ok((bound, subqueries))
 }
 
 /// The positions of the rows of a SHOW statement's output that satisfy its WHERE, as a query.
@@ -199,14 +212,8 @@ pub fn bind_list_query(
     env: &BindEnv<'_>,
 ) -> Result<Bound> {
     let binder = Binder::new(env);
-    binder.new_columns(columns.len());
-    let names = names::ListNames { columns };
-    let subqueries = subqueries::Subqueries::default();
-    let context = context::Context {
-        subqueries: Some(&subqueries),
-        ..context::Context::of(&names)
-    };
-    let condition = filter::condition(&binder, condition, &context)?;
+    let (condition, subqueries) = list_condition(&binder, condition, columns)?;
+    let condition = filter::as_condition(&binder, condition)?;
     let position = binder.new_column();
     let column = |id, ty, nullable| Column { id, ty, nullable };
     let of_list = columns.iter().enumerate();

@@ -41,7 +41,7 @@ pub fn find_item(
     let mut behind_alias_twice = false;
     let same = |a: usize, b: usize| items[a].expr == items[b].expr;
     for (position, item) in items.iter().enumerate() {
-        let named = item.name.eq_ignore_ascii_case(&name.column);
+        let named = types::same_name(&item.name, &name.column);
         if item.column.is_none() {
             if named {
                 by_name = Some(position);
@@ -72,13 +72,13 @@ pub fn find_item(
 /// Whether a name means an item because the item is that column, although it has another alias. Then the name
 /// must mean the same column among those of all tables, too.
 fn is_behind_alias(item: &Item, name: &ColumnName) -> bool {
-    name.table.is_none() && !item.name.eq_ignore_ascii_case(&name.column)
+    name.table.is_none() && !types::same_name(&item.name, &name.column)
 }
 
 fn is_column_called(item: &Item, name: &ColumnName, tables: &ScopeNames<'_>) -> bool {
     item.column.is_some_and(|column| {
         let relation = tables.scope.relation(column);
-        relation.name(column.position).eq_ignore_ascii_case(&name.column)
+        types::same_name(relation.name(column.position), &name.column)
     })
 }
 
@@ -105,7 +105,7 @@ impl FieldsAndItems<'_> {
         let Some(found) = find_item(&items, name, &self.fields, FIELD_LIST)? else {
             let is_called = |item: &SelectItem| {
                 matches!(item, SelectItem::Expr { name: alias, aliased: true, .. }
-                    if alias.eq_ignore_ascii_case(&name.column))
+                    if types::same_name(alias, &name.column))
             };
             return match self.written.iter().any(is_called) {
                 true => Err(illegal_reference(name, "forward reference in item list")),
@@ -277,12 +277,6 @@ impl ItemsAndKeys<'_, '_> {
     /// `within`: the place of the name in a subquery, if it stands in one.
     fn item_or_key(&self, name: &ColumnName, within: Option<Within>) -> Result<Expr> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
-        if let Some(item) = item {
-            check_no_window(item, name, self.windows)?;
-            if within == Some(Within::Elsewhere) {
-                self.aggregates.refuse(item, name)?;
-            }
-        }
         let column = match self.tables.scope.find(name, HAVING_CLAUSE) {
             Ok(column) => column.map(|column| self.tables.scope.column(column)),
             Err(_) => None,
@@ -290,6 +284,14 @@ impl ItemsAndKeys<'_, '_> {
         let key = column
             .as_ref()
             .and_then(|column| self.keys.iter().find(|key| *key == column));
+        if let Some(item) = item {
+            if key.is_none_or(|key| key == item) {
+                check_no_window(item, name, self.windows)?;
+            }
+            if within == Some(Within::Elsewhere) {
+                self.aggregates.refuse(item, name)?;
+            }
+        }
         match (item, key) {
             (Some(item), Some(key)) if item != key => {
                 self.binder.warn(Warning::warning(
@@ -310,6 +312,14 @@ impl ItemsAndKeys<'_, '_> {
 impl Names for ItemsAndKeys<'_, '_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
         self.item_or_key(name, None)
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?;
+        match item.and_then(|item| self.items[item].column) {
+            Some(column) => Ok((self.tables.scope.relation(column), column.position)),
+            None => self.tables.defaulted(name),
+        }
     }
 
     /// A subquery in HAVING names the tables' columns first: where there are groups, those that are keys.
@@ -340,7 +350,8 @@ pub(super) fn order_name(name: &ColumnName, items: &[Item], tables: &ScopeNames<
     }
 }
 
-/// A lone name in GROUP BY: the column of the table where that is not the select item of the same name.
+/// A lone name in GROUP BY: the column of the table where that is not the select item of the same name, but the
+/// item where USING or NATURAL made one column of two tables'.
 pub(super) fn group_name(
     binder: &Binder<'_>,
     name: &ColumnName,
@@ -351,9 +362,12 @@ pub(super) fn group_name(
     let item = found.map(|item| &item.expr);
     // A column of a query around comes after the select items.
     let column = tables.scope.find(name, tables.clause);
+    let is_joined_by = matches!(column, Ok(Some(column)) if tables.scope.is_joined_by(column));
+    let is_by_name = found.is_some_and(|item| !is_behind_alias(item, name));
     let column = column.map(|column| column.map(|column| tables.scope.column(column)));
     match (item, column) {
-        (Some(_), Err(ambiguous)) if found.is_some_and(|item| is_behind_alias(item, name)) => Err(ambiguous),
+        (Some(item), Ok(_)) if is_joined_by && is_by_name => Ok(item.clone()),
+        (Some(_), Err(ambiguous)) if !is_by_name => Err(ambiguous),
         (Some(item), Ok(Some(column))) if *item != column => {
             binder.warn(Warning::warning(
                 errno::ER_NON_UNIQ_ERROR,

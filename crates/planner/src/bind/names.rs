@@ -4,6 +4,7 @@ use functions::Expr;
 use syntax::ast::ColumnName;
 use types::{Error, Result, SqlType, errno};
 
+use super::Binder;
 use super::relation::Relation;
 
 /// Resolves the names of one place in a statement.
@@ -18,6 +19,11 @@ pub trait Names {
     /// The column that `DEFAULT(column)` is about.
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
         Err(unknown_column(name, FIELD_LIST))
+    }
+
+    /// `DEFAULT(column)` where the columns are those of a definition; `None` elsewhere.
+    fn default_in_definition(&self, _: &Binder<'_>, _: &ColumnName) -> Option<Result<Expr>> {
+        None
     }
 
     /// `VALUES(column)`.
@@ -104,7 +110,7 @@ impl Names for ListNames<'_> {
         let found = self
             .columns
             .iter()
-            .position(|(c, _)| c.eq_ignore_ascii_case(&name.column));
+            .position(|(c, _)| types::same_name(c, &name.column));
         match found {
             Some(index) if name.table.is_none() => Ok(Expr::column(index, self.columns[index].1, true)),
             _ => Err(unknown_column(name, WHERE_CLAUSE)),

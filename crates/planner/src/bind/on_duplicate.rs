@@ -226,7 +226,7 @@ impl DuplicateNames<'_, '_> {
         let position = alias
             .columns
             .iter()
-            .position(|column| column.eq_ignore_ascii_case(&name.column))?;
+            .position(|column| types::same_name(column, &name.column))?;
         self.columns.get(position).copied()
     }
 }

@@ -58,9 +58,7 @@ pub(super) fn bind_items(
                 let mut item = bind_item(binder, expr, name, scope, context)?;
                 if let (false, Some(column)) = (*aliased, item.column) {
                     let relation = scope.relation(column);
-                    // The column of a view or of a query has its own spelling, whatever that of this query
-                    // is.
-                    if relation.table().is_none_or(|table| table.system.is_view) {
+                    if relation.keeps_spelling(column.position) {
                         item.name = relation.name(column.position).to_owned();
                     }
                 }

@@ -171,8 +171,11 @@ fn check_names(partitioning: &Partitioning) -> Result<()> {
             seen.push(name);
         }
     }
-    let mut lower = std::collections::HashSet::new();
-    match seen.into_iter().find(|name| !lower.insert(name.to_lowercase())) {
+    let mut before = std::collections::HashSet::new();
+    match seen
+        .into_iter()
+        .find(|name| !before.insert(schema::partition::name_key(name)))
+    {
         Some(name) => Err(Error::new(1517, format!("Duplicate partition name {name}"))),
         None => Ok(()),
     }
@@ -466,7 +469,7 @@ fn check_expression(table: &Table, expr: &Expr) -> Result<()> {
 /// # Errors
 /// 1564
 pub(super) fn check_value(written: &ast::Expr, bound: &Expr) -> Result<()> {
-    let mut is_refused = matches!(written, ast::Expr::Cast { .. } | ast::Expr::Case { .. });
+    let mut is_refused = has_cast(written);
     bound.walk(&mut |expr| {
         if let Expr::Call { function, .. } = expr {
             is_refused |= !is_allowed(function.name());
@@ -476,6 +479,14 @@ pub(super) fn check_value(written: &ast::Expr, bound: &Expr) -> Result<()> {
         true => Err(not_allowed()),
         false => Ok(()),
     }
+}
+
+/// Whether CAST or CASE stands in an expression.
+fn has_cast(written: &ast::Expr) -> bool {
+    let is_one = matches!(written, ast::Expr::Cast { .. } | ast::Expr::Case { .. });
+    let mut has = is_one;
+    written.children(&mut |part| has = has || has_cast(part));
+    has
 }
 
 fn is_allowed(name: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Query expressions: WITH, set operations, parentheses, and the ORDER BY and LIMIT around them.
 
+use std::cell::RefCell;
+
 use functions::Expr;
 use syntax::ast::{self, ColumnName, NumberText, OrderItem, Query, QueryBody, Select, SetOperand};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
@@ -297,10 +299,11 @@ impl Binder<'_> {
                 columns: &query.columns,
                 outer: place.outer,
             };
-            if item.expr.has_aggregate() {
-                let aggregates = Aggregates::default();
+            if item.expr.has_aggregate() || item.expr.has_window() {
+                let (aggregates, windows) = (Aggregates::default(), RefCell::default());
                 let context = Context {
                     aggregates: Some(&aggregates),
+                    windows: Some(&windows),
                     argument_subqueries: Some(&subqueries),
                     subqueries: Some(&subqueries),
                     outer: place.outer,
@@ -412,7 +415,7 @@ impl Names for OutputNames<'_> {
                 format!("Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"),
             ));
         }
-        let is_named = |column: &&QueryColumn| column.result.name.eq_ignore_ascii_case(&name.column);
+        let is_named = |column: &&QueryColumn| types::same_name(&column.result.name, &name.column);
         let mut found = self.columns.iter().filter(is_named);
         match (found.next(), found.next()) {
             (Some(first), Some(second)) if first.id != second.id => {
@@ -420,10 +423,14 @@ impl Names for OutputNames<'_> {
             }
             (Some(column), _) => Ok(column.column()),
             (None, _) => {
-                let around = self
-                    .outer
-                    .and_then(|outer| outer.names.named_within(name, Within::Elsewhere).ok());
-                around.ok_or_else(|| unknown_column(name, ORDER_CLAUSE))
+                let unknown = || unknown_column(name, ORDER_CLAUSE);
+                let outer = self.outer.ok_or_else(unknown)?;
+                let around = outer.names.named_within(name, Within::Elsewhere);
+                around.map_err(|error| match error.code {
+                    errno::ER_BAD_FIELD_ERROR => unknown(),
+                    errno::ER_NON_UNIQ_ERROR => ambiguous_column(&full_name(name), ORDER_CLAUSE),
+                    _ => error,
+                })
             }
         }
     }

@@ -96,7 +96,7 @@ fn column_of_query(
             ..column.ty
         },
         _ => stored_type(column.ty, source_of(&column.expr, written), || {
-            group_concat_max_len(binder)
+            binder.env.group_concat_max_len
         }),
     };
     let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
@@ -145,14 +145,6 @@ fn through_view(column: Column) -> Column {
         on_update_now: false,
         explicit_collation: false,
         ..column
-    }
-}
-
-fn group_concat_max_len(binder: &Binder<'_>) -> u64 {
-    match (binder.env.system_variable)(None, "group_concat_max_len") {
-        Ok(Value::UInt(bytes)) => bytes,
-        Ok(Value::Int(bytes)) => u64::try_from(bytes).unwrap_or_default(),
-        _ => u64::MAX,
     }
 }
 

@@ -49,25 +49,48 @@ pub struct RelationColumn {
     pub origin: Option<Box<ResultColumn>>,
     /// The type that is announced, if expressions take the column for a wider one.
     pub announced: Option<SqlType>,
+    /// Its query is merged into the one around it, as MySQL does it.
+    pub is_merged: bool,
+    /// The table's column that it is, if its query is merged into the one around it.
+    pub base: Option<BaseColumn>,
 }
 
-/// The type that MySQL gives an integer of an expression in a temporary table: INT for few digits.
-pub fn narrow_integer(ty: SqlType) -> Option<SqlType> {
-    const INT_DIGITS: u32 = 10;
-    let is_narrow = ty.kind == TypeKind::BigInt && ty.length < INT_DIGITS;
-    is_narrow.then_some(SqlType {
-        kind: TypeKind::Int,
+/// A column of a table in FROM.
+#[derive(Debug, Clone)]
+pub struct BaseColumn {
+    pub table: Arc<Table>,
+    /// The id of the table's first column there.
+    pub first: ColumnId,
+    pub offset: usize,
+}
+
+/// The type of an expression as a column of a temporary table, which MySQL stores some results in before it sends them.
+/// Source: `Item::tmp_table_field_from_field_type` and `create_tmp_field_from_item` of MySQL.
+pub fn type_in_temporary_table(ty: SqlType) -> SqlType {
+    /// The digits of the longest number that is an INT there.
+    const INT_CHARS: u32 = 9;
+    let kind = match ty.kind {
+        TypeKind::Bit => return ty,
+        _ if ty.is_integer() && ty.length > INT_CHARS => TypeKind::BigInt,
+        _ if ty.is_integer() => TypeKind::Int,
+        TypeKind::Char => TypeKind::VarChar,
+        _ => return ty,
+    };
+    SqlType {
+        kind,
+        zerofill: false,
         ..ty
-    })
+    }
 }
 
 impl RelationColumn {
     /// Takes an expression's column for one of a temporary table that a query block fills. It is announced with the
     /// width of its values.
     pub fn set_made(&mut self) {
-        let Some(narrow) = narrow_integer(self.ty) else {
+        let narrow = type_in_temporary_table(self.ty);
+        if self.ty.kind != TypeKind::BigInt || narrow.kind == TypeKind::BigInt {
             return;
-        };
+        }
         self.announced = Some(narrow);
         self.ty = SqlType {
             length: if narrow.unsigned { 10 } else { 11 },
@@ -161,6 +184,15 @@ impl Relation {
         }
     }
 
+    /// Whether a column has its own spelling in results, whatever that of the query is: a column of a query that is
+    /// merged into the one around it, and of the server's views.
+    pub fn keeps_spelling(&self, position: usize) -> bool {
+        match &self.source {
+            RelationSource::Table { table, .. } => table.system.is_view,
+            RelationSource::Query(columns) => columns.get(position).is_some_and(|column| column.is_merged),
+        }
+    }
+
     /// The columns of a query under a name of their own.
     pub fn of_query(columns: Vec<RelationColumn>, alias: &str) -> Self {
         Self {
@@ -169,6 +201,26 @@ impl Relation {
             or_null: false,
             pads: false,
             view: None,
+        }
+    }
+
+    /// The table's column that a column is, through queries that are merged.
+    pub fn base(&self, position: usize) -> Option<BaseColumn> {
+        match &self.source {
+            RelationSource::Table { table, first } => Some(BaseColumn {
+                table: Arc::clone(table),
+                first: *first,
+                offset: position,
+            }),
+            RelationSource::Query(columns) => columns.get(position)?.base.clone(),
+        }
+    }
+
+    /// Whether its rows are not those of a temporary table, as far as its columns tell.
+    pub fn is_merged(&self) -> bool {
+        match &self.source {
+            RelationSource::Table { .. } => true,
+            RelationSource::Query(columns) => columns.iter().any(|column| column.base.is_some()),
         }
     }
 
@@ -190,7 +242,7 @@ impl Relation {
             }
             RelationSource::Query(columns) => columns
                 .iter()
-                .position(|column| column.name.eq_ignore_ascii_case(&name.column)),
+                .position(|column| types::same_name(&column.name, &name.column)),
         }
     }
 

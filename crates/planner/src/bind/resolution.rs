@@ -59,24 +59,24 @@ pub(super) fn note_column(binder: &Binder<'_>, name: &ColumnName, meant: &Expr) 
     };
     let parts = label.and_then(|label| label.strip_prefix('`')?.strip_suffix('`'));
     let parts: Vec<&str> = parts.map_or_else(Vec::new, |parts| parts.split("`.`").collect());
-    let [database, table, column] = parts.as_slice() else {
-        return;
+    let (database, table, column) = match parts.as_slice() {
+        [database, table, column] => (*database, *table, *column),
+        [table, column] => ("", *table, *column),
+        _ => return,
     };
     // The alias of a select item stays.
-    if !column.eq_ignore_ascii_case(&name.column) {
+    if !types::same_name(column, &name.column) {
         return;
     }
     let mut resolved = resolved.borrow_mut();
-    let database = (*database).to_owned();
-    let has_alias = resolved
-        .aliases
-        .contains(&(database.clone(), (*table).to_owned()));
+    let database = database.to_owned();
+    let has_alias = resolved.aliases.contains(&(database.clone(), table.to_owned()));
     resolved.columns.insert(
         ptr::from_ref(name),
         ColumnName {
             database: Some(database).filter(|database| !database.is_empty() && !has_alias),
-            table: Some((*table).to_owned()),
-            column: (*column).to_owned(),
+            table: Some(table.to_owned()),
+            column: column.to_owned(),
         },
     );
 }

@@ -7,7 +7,7 @@ use super::output::Item;
 use super::relation::{RelationSource, has_no_default, stand_in};
 use super::scope::{ColumnRef, Scope};
 use crate::plan::ResultColumn;
-use types::{SqlType, TypeKind};
+use types::SqlType;
 
 impl ResultColumn {
     /// A column that is not a column of a table.
@@ -41,25 +41,6 @@ impl ResultColumn {
             no_default: self.no_default,
             ..Self::unnamed(&self.name, self.ty, self.nullable)
         })
-    }
-}
-
-/// The type of an expression as a column of a temporary table, which MySQL stores some results in before it sends them.
-/// Source: `Item::tmp_table_field_from_field_type` and `create_tmp_field_from_item` of MySQL.
-pub fn type_in_temporary_table(ty: SqlType) -> SqlType {
-    /// The digits of the longest number that is an INT there.
-    const INT_CHARS: u32 = 9;
-    let kind = match ty.kind {
-        TypeKind::Bit => return ty,
-        _ if ty.is_integer() && ty.length > INT_CHARS => TypeKind::BigInt,
-        _ if ty.is_integer() => TypeKind::Int,
-        TypeKind::Char => TypeKind::VarChar,
-        _ => return ty,
-    };
-    SqlType {
-        kind,
-        zerofill: false,
-        ..ty
     }
 }
 

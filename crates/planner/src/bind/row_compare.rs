@@ -93,14 +93,47 @@ fn lexicographic(
     all_of(binder, alternatives, "or")
 }
 
-/// `(a, b) IN ((1, 2), (3, 4))`
+/// `(a, b) IN ((1, 2), (3, 4))`; rows of either side may be subqueries.
 pub(super) fn row_in_list(
     binder: &Binder<'_>,
-    operand: &[ast::Expr],
+    operand: &ast::Expr,
     list: &[ast::Expr],
     negated: bool,
     context: &Context<'_>,
 ) -> Result<Expr> {
+    let alternatives = match operand {
+        ast::Expr::Subquery(_) => equals_items_bound(binder, operand, list, context)?,
+        _ => equals_items(binder, columns(operand), list, context)?,
+    };
+    let any = all_of(binder, alternatives, "or")?;
+    if negated {
+        binder.call("not", vec![any])
+    } else {
+        Ok(any)
+    }
+}
+
+/// Whether the row of a subquery, which runs once, equals each item.
+fn equals_items_bound(
+    binder: &Binder<'_>,
+    operand: &ast::Expr,
+    list: &[ast::Expr],
+    context: &Context<'_>,
+) -> Result<Vec<Expr>> {
+    let left = subquery::row_operand(binder, operand, context)?;
+    let equal = list.iter().map(|item| {
+        let right = subquery::row_operand(binder, item, context)?;
+        compare_rows(binder, BinaryOp::Equal, &left, &right)
+    });
+    equal.collect()
+}
+
+fn equals_items(
+    binder: &Binder<'_>,
+    operand: &[ast::Expr],
+    list: &[ast::Expr],
+    context: &Context<'_>,
+) -> Result<Vec<Expr>> {
     let mut alternatives = Vec::with_capacity(list.len());
     for item in list {
         if matches!(item, ast::Expr::Subquery(_)) {
@@ -119,12 +152,7 @@ pub(super) fn row_in_list(
         let equal = equal.collect::<Result<Vec<_>>>()?;
         alternatives.push(all_of(binder, equal, "and")?);
     }
-    let any = all_of(binder, alternatives, "or")?;
-    if negated {
-        binder.call("not", vec![any])
-    } else {
-        Ok(any)
-    }
+    Ok(alternatives)
 }
 
 /// Whether a column of the row before IN equals that of a row of the list. Of dates and times it is decided as IN

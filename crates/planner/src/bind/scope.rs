@@ -102,6 +102,11 @@ impl Scope {
         all
     }
 
+    /// Whether USING or NATURAL made one of this column and that of another table.
+    pub fn is_joined_by(&self, column: ColumnRef) -> bool {
+        self.joined_by.contains(&column)
+    }
+
     /// The columns that can be named without their relation, the invisible ones included.
     pub fn named(&self) -> Vec<ColumnRef> {
         if let Some(merged) = &self.merged {

@@ -20,7 +20,7 @@ use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::{
-    Binder, block_operators, clauses, filter, from, full_group_by, full_text, hints, values, window,
+    Binder, block_operators, clauses, filter, from, full_group_by, full_text_search, hints, values, window,
 };
 use crate::errno::{ER_UNRESOLVED_TABLE_LOCK, ER_WARN_DEPRECATED_SYNTAX};
 use crate::logical::Logical;
@@ -58,7 +58,7 @@ pub fn block(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Re
 
 fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'_>) -> Result<BoundQuery> {
     let implied = match place.is_statement || block.limit.is_some() {
-        true => full_text::implied_order(binder, &block),
+        true => full_text_search::implied_order(binder, &block),
         false => Vec::new(),
     };
     let mut block = block;

@@ -2,6 +2,7 @@
 //! used.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -13,12 +14,12 @@ use schema::model::{Column, Default, Schema, Table};
 use schema::temporary_tables::NO_TEMPORARY_TABLES;
 use syntax::ast::{self, ColumnName};
 use syntax::print;
-use types::{Charset, Error, Result, SqlMode, errno};
+use types::{Charset, Error, Result, SqlMode, TypeKind, errno};
 
+use super::column_default::default_of_column;
 use super::context::Context;
 use super::names::Names;
 use super::partition_error::{not_allowed, not_constant, unknown_partition_column};
-use super::relation::Relation;
 use super::{Binder, multi_valued};
 use crate::env::BindEnv;
 
@@ -96,8 +97,8 @@ pub(super) fn calls_any(expr: &Expr, names: &[&str]) -> bool {
 /// `column`.
 pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> Result<Vec<usize>> {
     let name = &check.name;
-    let condition = bind_one(table, &check.expression, Owner::Check { name, column })?;
-    let mut columns = Vec::new();
+    let (condition, mut columns) =
+        bind_with_defaults(table, &check.expression, Owner::Check { name, column })?;
     add_columns(&condition, &mut columns);
     match column.is_some() && columns.is_empty() {
         true => Err(refers_to_other(name)),
@@ -105,9 +106,22 @@ pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> 
     }
 }
 
-pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Result<Expr> {
+fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Result<Expr> {
+    bind_with_defaults(table, stored, owner).map(|(bound, _)| bound)
+}
+
+/// An expression, and the columns whose default value it has.
+pub(super) fn bind_with_defaults(
+    table: &Table,
+    stored: &StoredExpression,
+    owner: Owner<'_>,
+) -> Result<(Expr, Vec<usize>)> {
     let parsed = syntax::parse_expression(&stored.text, SqlMode::default())?;
-    let names = TableNames { table, owner };
+    let names = TableNames {
+        table,
+        owner,
+        defaults_of: RefCell::default(),
+    };
     if matches!(parsed, ast::Expr::Row(_)) {
         return Err(names.refers_to_row());
     }
@@ -126,6 +140,7 @@ pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_
         collation_server: stored.collation,
         div_precision_increment: 4,
         default_week_format: 0,
+        group_concat_max_len: 1024,
         time_zone: TimeZone::UTC,
         foreign_key_checks: true,
         system_variable: &|_, _| Err(names.refers_to_variable()),
@@ -148,7 +163,10 @@ pub(super) fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_
     };
     let bound = bound?;
     names.check_calls(&bound)?;
-    Ok(bound)
+    let mut defaults_of = names.defaults_of.take();
+    defaults_of.sort_unstable();
+    defaults_of.dedup();
+    Ok((bound, defaults_of))
 }
 
 /// The expression of PARTITION BY.
@@ -212,13 +230,13 @@ impl print::Names for Unqualified {
 struct TableNames<'a> {
     table: &'a Table,
     owner: Owner<'a>,
+    /// The columns of `DEFAULT(column)`.
+    defaults_of: RefCell<Vec<usize>>,
 }
 
 impl Names for TableNames<'_> {
     fn column(&self, name: &ColumnName) -> Result<Expr> {
-        let Some(offset) = self.table.column_offset(&name.column) else {
-            return Err(self.unknown(&name.column));
-        };
+        let offset = self.offset_of(&name.column)?;
         let column = &self.table.columns[offset];
         self.check_reference(offset, column)?;
         Ok(Expr::Column {
@@ -229,13 +247,8 @@ impl Names for TableNames<'_> {
         })
     }
 
-    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
-        self.column(name)?;
-        // What is stored of it, and entries of indexes, would have to change with the default.
-        Err(Error::not_supported(
-            "DEFAULT(column) in the definition of a table",
-            "write the value of the default",
-        ))
+    fn default_in_definition(&self, binder: &Binder<'_>, name: &ColumnName) -> Option<Result<Expr>> {
+        Some(self.default_of(binder, name))
     }
 
     fn values(&self, _: &ColumnName) -> Result<Expr> {
@@ -244,6 +257,33 @@ impl Names for TableNames<'_> {
 }
 
 impl TableNames<'_> {
+    fn default_of(&self, binder: &Binder<'_>, name: &ColumnName) -> Result<Expr> {
+        if matches!(self.owner, Owner::Index(_) | Owner::Partition) || self.index().is_some() {
+            return Err(self.calls_refused(Some("default")));
+        }
+        let offset = self.offset_of(&name.column)?;
+        let column = &self.table.columns[offset];
+        if column.auto_increment {
+            self.check_reference(offset, column)?;
+        }
+        if column.ty.kind == TypeKind::Timestamp && matches!(column.default, Default::Literal(_)) {
+            return Err(Error::not_supported(
+                "DEFAULT(column) of a TIMESTAMP in the definition of a table",
+                "make the column a DATETIME, or write the value of the default",
+            ));
+        }
+        let value = default_of_column(binder, column)?;
+        self.check_reference(offset, column)?;
+        self.defaults_of.borrow_mut().push(offset);
+        Ok(value)
+    }
+
+    fn offset_of(&self, column: &str) -> Result<usize> {
+        self.table
+            .column_offset(column)
+            .ok_or_else(|| self.unknown(column))
+    }
+
     fn column_name(&self, offset: usize) -> &str {
         &self.table.columns[offset].name
     }

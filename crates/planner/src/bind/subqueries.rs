@@ -4,13 +4,40 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use functions::Expr;
+use functions::full_text::Mode;
 use types::Result;
 
 use crate::logical::{Apply, ApplyKind, ColumnId, Logical, columns_of};
 
 /// The subqueries of some expressions, in the order in which they are evaluated.
 #[derive(Default)]
-pub struct Subqueries(RefCell<Vec<Subquery>>);
+pub struct Subqueries {
+    all: RefCell<Vec<Subquery>>,
+    /// The values of those among them that several expressions use.
+    shared: RefCell<Vec<(Shared, Expr)>>,
+}
+
+/// What a subquery computes that MATCH needs. The same is computed once.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shared {
+    /// The number of rows of a table.
+    Rows(i64),
+    /// How many have each word of a search.
+    RowsWithWords(SharedSearch),
+    /// The query of a search with the words of the rows that it finds.
+    Expansion(SharedSearch),
+}
+
+/// A search in a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedSearch {
+    pub table: i64,
+    /// The columns of the index.
+    pub columns: Vec<usize>,
+    pub mode: Mode,
+    pub query: Expr,
+    pub is_expanded: bool,
+}
 
 struct Subquery {
     kind: ApplyKind,
@@ -19,20 +46,32 @@ struct Subquery {
 
 impl Subqueries {
     pub fn len(&self) -> usize {
-        self.0.borrow().len()
+        self.all.borrow().len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+        self.all.borrow().is_empty()
     }
 
     pub fn add(&self, kind: ApplyKind, rel: Logical) {
-        self.0.borrow_mut().push(Subquery { kind, rel });
+        self.all.borrow_mut().push(Subquery { kind, rel });
+    }
+
+    /// The value of a subquery that several expressions use, if it is there.
+    pub fn shared(&self, what: &Shared) -> Option<Expr> {
+        let all = self.shared.borrow();
+        all.iter()
+            .find(|(of, _)| of == what)
+            .map(|(_, value)| value.clone())
+    }
+
+    pub fn share(&self, what: Shared, value: Expr) {
+        self.shared.borrow_mut().push((what, value));
     }
 
     /// The rows with the columns of the subqueries.
     pub fn applied_to(self, input: Logical) -> Logical {
-        self.0.into_inner().into_iter().fold(input, |input, subquery| {
+        self.all.into_inner().into_iter().fold(input, |input, subquery| {
             Logical::Apply(Apply {
                 kind: subquery.kind,
                 input: Box::new(input),
@@ -43,19 +82,19 @@ impl Subqueries {
 
     /// Moves those that make one of these columns to `others`.
     pub fn move_to(&self, others: &Self, columns: &BTreeSet<ColumnId>) {
-        let all = self.0.take();
+        let all = self.all.take();
         let (moved, stay): (Vec<_>, Vec<_>) = all
             .into_iter()
             .partition(|subquery| subquery.kind.columns().iter().any(|id| columns.contains(id)));
-        self.0.replace(stay);
-        others.0.borrow_mut().extend(moved);
+        self.all.replace(stay);
+        others.all.borrow_mut().extend(moved);
     }
 
     /// Takes out those whose columns neither `needed` nor a subquery that stays names.
     pub fn split_off_unneeded(&self, mut needed: BTreeSet<ColumnId>) -> Self {
         let (mut stay, mut others) = (Vec::new(), Vec::new());
         // A subquery can name only those before it.
-        for subquery in self.0.take().into_iter().rev() {
+        for subquery in self.all.take().into_iter().rev() {
             if !subquery.kind.columns().iter().any(|id| needed.contains(id)) {
                 others.push(subquery);
                 continue;
@@ -68,13 +107,16 @@ impl Subqueries {
         }
         stay.reverse();
         others.reverse();
-        self.0.replace(stay);
-        Self(RefCell::new(others))
+        self.all.replace(stay);
+        Self {
+            all: RefCell::new(others),
+            shared: RefCell::default(),
+        }
     }
 
     /// The outer columns of the subquery that computes a column, and those that it is compared with.
     pub fn outer_columns_of(&self, id: ColumnId) -> BTreeSet<ColumnId> {
-        let all = self.0.borrow();
+        let all = self.all.borrow();
         let Some(subquery) = all.iter().find(|subquery| subquery.kind.columns().contains(&id)) else {
             return BTreeSet::new();
         };
@@ -89,7 +131,7 @@ impl Subqueries {
 
     /// Whether a subquery computes a column, and names nothing of the rows around it.
     pub fn is_constant(&self, id: ColumnId) -> bool {
-        let all = self.0.borrow();
+        let all = self.all.borrow();
         let mut found = all
             .iter()
             .filter(|subquery| subquery.kind.columns().contains(&id));
@@ -100,7 +142,7 @@ impl Subqueries {
 
     /// Rewrites every expression of theirs.
     pub fn rewrite(&self, map: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<()> {
-        for subquery in self.0.borrow_mut().iter_mut() {
+        for subquery in self.all.borrow_mut().iter_mut() {
             subquery.rel.rewrite(map)?;
             if let ApplyKind::Any { condition, .. } = &mut subquery.kind {
                 *condition = map(condition)?;

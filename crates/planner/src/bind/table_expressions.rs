@@ -10,7 +10,7 @@ use schema::model::{Column, Default, Table};
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::partition_function::partition_function;
-use super::stored::{Owner, bind_one, calls_any};
+use super::stored::{Owner, bind_with_defaults, calls_any};
 use super::stored_date;
 
 /// Functions whose result is true or false, though its type is a wider integer.
@@ -41,27 +41,32 @@ fn bind_all(table: &Table) -> Result<BoundExpressions> {
     let mut bound = BoundExpressions::default();
     for (at, column) in table.columns.iter().enumerate() {
         if let Some(generated) = &column.generated {
-            let value = bind_one(table, &generated.expression, Owner::Generated(at))?;
+            let (value, defaults_of) =
+                bind_with_defaults(table, &generated.expression, Owner::Generated(at))?;
             bound.generated.push(ColumnExpression {
                 column: at,
                 reads_date: stored_date::depends_on_date(&value, &column.ty),
                 value,
+                defaults_of,
             });
         }
         if let Default::Expression(default) = &column.default {
+            let (value, defaults_of) = bind_with_defaults(table, default, Owner::Default(at))?;
             bound.defaults.push(ColumnExpression {
                 column: at,
                 reads_date: false,
-                value: bind_one(table, default, Owner::Default(at))?,
+                value,
+                defaults_of,
             });
         }
     }
     for check in &table.checks {
-        let condition = bind_check(table, check)?;
+        let (condition, defaults_of) = bind_check(table, check)?;
         if check.enforced || check.validating {
             bound.checks.push(BoundCheck {
                 name: check.name.clone(),
                 condition,
+                defaults_of,
             });
         }
     }
@@ -132,13 +137,14 @@ fn columns_whose_value_counts(expr: &Expr) -> Vec<usize> {
     columns
 }
 
-fn bind_check(table: &Table, check: &Check) -> Result<Expr> {
+/// The condition, and the columns whose default value it has.
+fn bind_check(table: &Table, check: &Check) -> Result<(Expr, Vec<usize>)> {
     let name = &check.name;
-    let condition = bind_one(table, &check.expression, Owner::Check { name, column: None })?;
-    if !is_boolean(&condition) {
-        return Err(not_boolean(name));
+    let bound = bind_with_defaults(table, &check.expression, Owner::Check { name, column: None })?;
+    match is_boolean(&bound.0) {
+        true => Ok(bound),
+        false => Err(not_boolean(name)),
     }
-    Ok(condition)
 }
 
 /// Whether MySQL counts an expression among those that are true or false.

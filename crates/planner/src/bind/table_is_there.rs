@@ -10,7 +10,7 @@ use syntax::ast::{CreateTable, TypeName};
 use types::{Error, Result, errno};
 
 use super::stored::columns_of_check;
-use super::{Binder, check, column, create_table, system_database};
+use super::{Binder, check, column, create_table, engine, system_database};
 use crate::command::{Command, TableIsThere};
 
 /// `None`: there is no such table.
@@ -76,7 +76,7 @@ fn check_written(binder: &Binder<'_>, create: &CreateTable, name: &TableName) ->
             Err(error) => return Err(error),
         }
     }
-    create_table::check_engine(binder, &create.options)?;
+    engine::engine_named(binder, create.options.engine.as_deref())?;
     create_table::create_options(binder, create, name)?;
     if !columns.is_empty()
         && has_all

@@ -57,16 +57,17 @@ pub(super) fn bind_view(
     }
     let reads_before = binder.accesses.len();
     let bound = in_view(binder, definition, view, |inner| inner.query(&query, None))?;
-    if place.outer.is_some() && bound.is_merged {
+    let is_merged = bound.is_merged && view.algorithm != ViewAlgorithm::TempTable;
+    if place.outer.is_some() && is_merged {
         read_and_written::check_view(binder, definition, alias, reads_before)?;
     }
-    let is_merged = bound.is_merged && view.algorithm != ViewAlgorithm::TempTable;
     let mut columns = bound.relation_columns();
     for (column, of_query) in columns.iter_mut().zip(&bound.columns) {
         column.origin = Some(Box::new(match is_merged {
             true => of_query.result.clone(),
             false => announced(&of_query.result, definition),
         }));
+        column.base = column.base.take().filter(|_| is_merged);
     }
     let relation = view_relation(binder, definition, alias, columns, (is_merged, None))?;
     Ok(From::of(hints::of_derived(binder, bound.root, alias), relation))

@@ -21,9 +21,6 @@ use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_WARN_VIEW_MERGE};
 use crate::logical::{ApplyKind, Logical, LogicalStatement};
 
-/// The longest name of a column that the statement does not name.
-const NAME_CHARS_MAX: usize = 64;
-
 pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Result<Ddl> {
     if create.query.into_clause().is_some() {
         return Err(Error::new(
@@ -199,13 +196,16 @@ fn can_be_written(query: &Query, bound: &BoundQuery) -> bool {
         definition.is_none_or(|table| !is_read_only(table))
     };
     !block.from.iter().any(has_outer_join)
-        && !reads_twice(&bound.root)
+        && !reads_twice(&block.from, &bound.root)
         && items.iter().any(|item| item.column.is_some_and(is_stored))
 }
 
-/// Whether a subquery reads a table that FROM reads. A statement that writes to the table could not see its
-/// rows as they were before (manual 23.5.3).
-fn reads_twice(rel: &Logical) -> bool {
+/// Whether a subquery reads the table that FROM reads. A statement that writes to the table could not see its
+/// rows as they were before (manual 23.5.3). Of a join, MySQL finds out when a statement writes to it.
+fn reads_twice(from: &[ast::TableRef], rel: &Logical) -> bool {
+    if !matches!(from, [ast::TableRef::Table(_)]) {
+        return false;
+    }
     let mut read = TablesRead::default();
     read.add(rel, false);
     read.subqueries.iter().any(|table| read.from.contains(table))
@@ -242,7 +242,7 @@ fn check_list(names: &[String]) -> Result<()> {
     let is_twice = |at: usize| {
         names[at + 1..]
             .iter()
-            .any(|name| name.eq_ignore_ascii_case(&names[at]))
+            .any(|name| types::same_name(name, &names[at]))
     };
     match (0..names.len()).find(|at| is_twice(*at)) {
         None => Ok(()),
@@ -281,11 +281,11 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
         }
         let taken = |name: &str, columns: &[Column]| {
             let mut others = columns.iter().enumerate().filter(|(other, _)| *other != at);
-            others.any(|(_, column)| column.name.eq_ignore_ascii_case(name))
+            others.any(|(_, column)| types::same_name(&column.name, name))
         };
         let is_wrong = cannot_be_name(name);
         let is_taken = columns.iter().enumerate().any(|(other, column)| {
-            (other < at || other > at && fixed[other]) && column.name.eq_ignore_ascii_case(name)
+            (other < at || other > at && fixed[other]) && types::same_name(&column.name, name)
         });
         if !is_wrong && !is_taken {
             continue;
@@ -306,7 +306,7 @@ fn make_unique(query: &mut Query, columns: &mut [Column]) {
 }
 
 fn cannot_be_name(name: &str) -> bool {
-    name.chars().count() > NAME_CHARS_MAX || name.ends_with(' ') || name.is_empty()
+    types::name::is_too_long(name) || name.ends_with(' ') || name.is_empty()
 }
 
 /// The same for the blocks of a set operation after the first, whose names are seen in the view's text only.

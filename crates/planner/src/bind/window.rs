@@ -334,7 +334,14 @@ fn frame_offset(
 ) -> Result<Expr> {
     let FramePlace { name, unit, order_by } = *place;
     let amount = binder.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
-    if !amount.is_constant() || is_negative(&amount) {
+    let is_constant = amount.is_constant() && functions::is_deterministic(&amount);
+    if !is_constant && !matches!(offset.amount, ast::Expr::Subquery(_)) {
+        return Err(Error::new(
+            3590,
+            format!("Window '{name}' has a non-constant frame bound."),
+        ));
+    }
+    if is_negative(&amount) {
         return Err(wrong_frame(name));
     }
     if unit == FrameUnit::Rows {
@@ -350,13 +357,7 @@ fn frame_offset(
         return Ok(amount);
     }
     let [key] = order_by else {
-        return Err(Error::new(
-            3587,
-            format!(
-                "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
-             of numeric or temporal type"
-            ),
-        ));
+        return Err(one_key_of_range(name));
     };
     let amount = match amount {
         Expr::Literal { .. } => amount,
@@ -370,7 +371,7 @@ fn frame_offset(
             let function = if back { "date_sub" } else { "date_add" };
             binder.call(function, vec![key.expr.clone(), amount, unit])?
         }
-        Some(_) => {
+        Some(_) if ty.is_numeric() => {
             return Err(Error::new(
                 3589,
                 format!(
@@ -397,15 +398,7 @@ fn frame_offset(
             let operator = if back { "-" } else { "+" };
             binder.call(operator, vec![wide(key.expr.clone()), wide(amount)])?
         }
-        None => {
-            return Err(Error::new(
-                3587,
-                format!(
-                    "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, \
-                 of numeric or temporal type"
-                ),
-            ));
-        }
+        Some(_) | None => return Err(one_key_of_range(name)),
     };
     Ok(edge)
 }
@@ -446,6 +439,17 @@ fn check_bounds(start: &ast::FrameBound, end: &ast::FrameBound, name: &str) -> R
     }
 }
 
+/// Error 3587.
+fn one_key_of_range(name: &str) -> Error {
+    Error::new(
+        3587,
+        format!(
+            "Window '{name}' with RANGE N PRECEDING/FOLLOWING frame requires exactly one ORDER BY expression, of \
+             numeric or temporal type"
+        ),
+    )
+}
+
 /// Error 3586.
 fn wrong_frame(name: &str) -> Error {
     Error::new(
@@ -461,6 +465,8 @@ fn is_negative(amount: &Expr) -> bool {
             Value::Int(amount) => *amount < 0,
             Value::Double(amount) => *amount < 0.0,
             Value::Decimal(amount) => amount.is_negative(),
+            // Of an interval: '-1:30' MINUTE_SECOND.
+            Value::String(amount) => amount.trim_start().starts_with('-'),
             _ => false,
         },
         _ => false,

@@ -124,13 +124,16 @@ pub(super) fn writes(
         }
         false => (PrivilegeSet::SELECT.into(), LockMode::Read),
     };
+    // The errors of an UPDATE of several tables name the first one.
+    let first = scope.relations.first();
+    let first = first.filter(|_| of_joined && privilege == PrivilegeSet::UPDATE);
     for relation in &scope.relations {
         if let Some(table) = relation.table() {
             let need = need(relation);
             let (_, lock) = need;
             let columns = vec![ColumnIds::From(relation.id(0))];
             binder.accesses.add(table, &relation.alias, need, columns);
-            note_written(binder, table.id, relation, lock)?;
+            note_written(binder, table.id, first.unwrap_or(relation), lock)?;
         }
         let below = written_view(relation).map_or(&[][..], |(_, written)| &written.tables);
         for below in below {
@@ -144,7 +147,7 @@ pub(super) fn writes(
             binder
                 .accesses
                 .add_through(table, alias, need, below.through.clone(), columns);
-            note_written(binder, table.id, relation, lock)?;
+            note_written(binder, table.id, first.unwrap_or(relation), lock)?;
         }
     }
     Ok(())

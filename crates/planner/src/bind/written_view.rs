@@ -133,6 +133,10 @@ fn with_computed(
             strength: Some(bind::strength_of(std::slice::from_ref(&item.expr))),
             origin: None,
             announced: None,
+            is_merged: true,
+            base: item
+                .column
+                .and_then(|column| scope.relation(column).base(column.position)),
         });
     }
     if computed.is_empty() {

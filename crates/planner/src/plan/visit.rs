@@ -356,7 +356,9 @@ impl Range {
     pub(super) fn expressions(&self, visit: &mut dyn FnMut(&Expr)) {
         for value in &self.prefix {
             match value {
-                RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => visit(expr),
+                RangeValue::Equal(expr) | RangeValue::NullSafe(expr) | RangeValue::Words(expr, _) => {
+                    visit(expr);
+                }
                 RangeValue::IsNull => {}
             }
         }
@@ -372,7 +374,9 @@ impl Range {
     pub(super) fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         for value in &mut self.prefix {
             match value {
-                RangeValue::Equal(expr) | RangeValue::NullSafe(expr) => visit(expr),
+                RangeValue::Equal(expr) | RangeValue::NullSafe(expr) | RangeValue::Words(expr, _) => {
+                    visit(expr);
+                }
                 RangeValue::IsNull => {}
             }
         }

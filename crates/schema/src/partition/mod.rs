@@ -11,7 +11,7 @@ pub mod prune;
 pub mod show;
 
 use serde::{Deserialize, Serialize};
-use types::{Error, Result};
+use types::{Collation, Error, Result};
 
 use crate::expression::StoredExpression;
 
@@ -215,6 +215,21 @@ impl Partition {
     }
 }
 
+/// The collation of partitions' names.
+const NAMES: Collation = Collation::Utf8mb3GeneralCi;
+
+/// Whether two names of partitions are the same.
+pub fn same_name(a: &str, b: &str) -> bool {
+    NAMES.equal(a.as_bytes(), b.as_bytes())
+}
+
+/// Equal for names that are [the same](same_name).
+pub fn name_key(name: &str) -> Vec<u8> {
+    let mut key = Vec::new();
+    NAMES.sort_key(name.as_bytes(), &mut key);
+    key
+}
+
 /// `p0sp1`: the name of a subpartition that a statement does not list.
 pub fn generated_subpartition_name(partition: &str, number: usize) -> String {
     format!("{partition}sp{number}")
@@ -234,8 +249,8 @@ impl Partitioning {
     /// Positions among the leaves of what is named: a partition with all that it has, or a subpartition.
     pub fn leaves_named(&self, name: &str) -> Vec<usize> {
         let is_named = |leaf: &Leaf<'_>| {
-            let sub = leaf.subpartition.map_or("", |sub| sub.name.as_str());
-            leaf.partition.name.eq_ignore_ascii_case(name) || sub.eq_ignore_ascii_case(name)
+            let is_sub = leaf.subpartition.is_some_and(|sub| same_name(&sub.name, name));
+            is_sub || same_name(&leaf.partition.name, name)
         };
         let leaves = self.leaves().enumerate();
         leaves
@@ -244,9 +259,10 @@ impl Partitioning {
             .collect()
     }
 
+    /// The position of a partition that DROP or REORGANIZE names, with its accents.
     pub fn partition_named(&self, name: &str) -> Option<usize> {
         let mut partitions = self.partitions.iter();
-        partitions.position(|partition| partition.name.eq_ignore_ascii_case(name))
+        partitions.position(|partition| types::same_name(&partition.name, name))
     }
 
     /// Allocates the physical ids that are 0.

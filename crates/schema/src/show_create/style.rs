@@ -61,7 +61,10 @@ impl Style {
 
     fn needs_quotes(&self, name: &str) -> bool {
         let is_plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'$';
-        !name.bytes().all(is_plain) || name.bytes().all(|b| b.is_ascii_digit()) || (self.is_keyword)(name)
+        !name.bytes().all(is_plain)
+            || name.starts_with('$')
+            || name.bytes().all(|b| b.is_ascii_digit())
+            || (self.is_keyword)(name)
     }
 
     /// A text in which all names are in backticks, such as the stored text of an expression, with names in
@@ -145,6 +148,8 @@ mod tests {
     fn only_names_that_need_quotes_have_them() {
         let text = "`a`.`b c` + `1` + `select` + `a1` + ``";
         assert_eq!(SPARING.requoted(text), "a.`b c` + `1` + `select` + a1 + ``");
+        let text = "`pä` + `$a` + `a$` + `1a` + `_`";
+        assert_eq!(SPARING.requoted(text), "`pä` + `$a` + a$ + 1a + _");
     }
 
     #[test]

@@ -75,6 +75,7 @@ pub fn begin_text(session: &mut Session, text: &str, command: Option<SqlCommand>
     session.process.counters.begin(command);
     session.event = StatementEvent {
         digest: digest_of(session, text),
+        command,
         ..StatementEvent::default()
     };
 }
@@ -129,8 +130,19 @@ pub fn end(session: &mut Session, kind: Kind, started: Instant, failed: bool) {
     let took = session
         .shared
         .record_statement(kind, &session.event, (started, now), &session.process);
+    if session.settings.profiling {
+        note_profile(session, took);
+    }
     let log = &session.shared.events.slow_log;
     if took >= session.settings.long_query_time || log.is_on() {
         slow_log::log_if_slow(session, took, now);
     }
+}
+
+/// `profiling`.
+#[cold]
+fn note_profile(session: &mut Session, took: Duration) {
+    let text = session.process.activity().statement.unwrap_or_default();
+    let most = session.settings.profiling_history;
+    session.profiles.note(&text, took, most);
 }

@@ -36,7 +36,7 @@ pub fn log_if_slow(session: &Session, took: Duration, ended: Instant) {
     let Some(statement) = session.process.activity().statement else {
         return;
     };
-    if !events.administration.load(Ordering::Relaxed) && administers(session, &statement) {
+    if !events.administration.load(Ordering::Relaxed) && administers(session.event.command) {
         return;
     }
     let since_end = ended.elapsed();
@@ -53,21 +53,7 @@ pub fn log_if_slow(session: &Session, took: Duration, ended: Instant) {
 }
 
 /// Whether a statement is one of those that are logged only with `log_slow_admin_statements`.
-fn administers(session: &Session, statement: &str) -> bool {
-    const WORDS: [&str; 7] = [
-        "ALTER", "ANALYZE", "CHECK", "CREATE", "DROP", "OPTIMIZE", "REPAIR",
-    ];
-    let text = statement.trim_start();
-    let word = text
-        .split(|c: char| !c.is_ascii_alphabetic())
-        .next()
-        .unwrap_or("");
-    let begins_with_comment = text.starts_with(['/', '-', '#']);
-    if !begins_with_comment && !WORDS.iter().any(|first| first.eq_ignore_ascii_case(word)) {
-        return false;
-    }
-    let parsed = syntax::parse(text, &session.settings.sql_mode).unwrap_or_default();
-    let command = parsed.first().and_then(|parsed| parsed.statement.command());
+fn administers(command: Option<SqlCommand>) -> bool {
     matches!(
         command,
         Some(

@@ -187,6 +187,8 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         | Deallocate { .. }
         | LockTables { .. }
         | UnlockTables
+        | LockInstance
+        | UnlockInstance
         | GetDiagnostics(_)
         | Signal(_)
         | Resignal

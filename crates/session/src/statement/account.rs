@@ -13,6 +13,7 @@ use types::{Error, Result, SqlType, Value, Warning, errno};
 use wire::auth::Plugin;
 
 use crate::client::Client;
+use crate::instance_lock;
 use crate::listing::{Listing, text_type};
 use crate::session::Session;
 
@@ -20,6 +21,7 @@ use crate::session::Session;
 const NAME_CHARS: u32 = 255;
 const RANDOM_LENGTH: &str = "generated_random_password_length";
 
+const ER_PASSWORD_EXPIRE_ANONYMOUS_USER: u16 = 3016;
 const ER_INCORRECT_CURRENT_PASSWORD: u16 = 3891;
 const ER_MISSING_CURRENT_PASSWORD: u16 = 3892;
 const ER_CURRENT_PASSWORD_NOT_REQUIRED: u16 = 3893;
@@ -51,6 +53,7 @@ pub(super) fn tell_other_nodes(session: &mut Session) -> Result<()> {
 }
 
 fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Warning>> {
+    let _entered = instance_lock::enter(session)?;
     let now_us = session.view().now_us();
     let client = &session.client;
     let accounts = &session.shared.catalog.accounts;
@@ -116,6 +119,12 @@ fn create_users(
     let client = &session.client;
     check_creates_users(client)?;
     for user in users {
+        if user.user.is_empty() && (user.options.expires_now || user.options.password_days.is_some()) {
+            return Err(Error::new(
+                errno::ER_CANNOT_USER,
+                "Operation CREATE USER failed for anonymous user",
+            ));
+        }
         if let Some(Roles::List(roles)) = &user.default_roles {
             check_gives_roles(client, roles)?;
             check_system_users(session, roles)?;
@@ -263,6 +272,15 @@ fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i
     let specs: Vec<UserSpec> = users.iter().map(|user| named_spec(client, user)).collect();
     if !specs.iter().all(|spec| changes_only_own(client, spec)) {
         check_creates_users(client)?;
+    }
+    if specs
+        .iter()
+        .any(|spec| spec.user.is_empty() && spec.options.expires_now)
+    {
+        return Err(Error::new(
+            ER_PASSWORD_EXPIRE_ANONYMOUS_USER,
+            "The password for anonymous user cannot be expired.",
+        ));
     }
     specs
         .iter()
@@ -485,6 +503,8 @@ fn change(spec: &UserSpec, new: bool, rules: PasswordRules) -> Result<AccountCha
     let mut options = option_changes(&spec.options);
     // ALTER USER ... IDENTIFIED WITH a plugin leaves the account without a password, so it must get one at login.
     options.expires_now |= !new && spec.plugin.is_some() && spec.password.is_none() && spec.hash.is_none();
+    // A password that expires at once keeps its lifetime.
+    options.password_days = options.password_days.filter(|_| !options.expires_now);
     Ok(AccountChange {
         user: spec.user.clone(),
         host: spec.host.clone(),

@@ -14,6 +14,7 @@ use super::definition_context::{check_privileges, context};
 use super::inner_plan;
 use super::temporary;
 use crate::compile;
+use crate::instance_lock;
 use crate::reply::Done;
 use crate::session::Session;
 use crate::temporary_tables;
@@ -42,6 +43,7 @@ pub fn run(session: &mut Session, command: &CreateTableSelect) -> Result<Done> {
     session.client.check_table(name, PrivilegeSet::INSERT)?;
     session.table_locks.check_ddl(&command.ddl)?;
     session.check_writable()?;
+    let _entered = instance_lock::enter(session)?;
     let context = context(session);
     let shared = session.shared.clone();
     let changer = &shared.catalog.changer;

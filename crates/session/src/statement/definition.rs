@@ -12,6 +12,7 @@ use super::definition_context::{check_privileges, context};
 use super::lock_tables;
 use crate::errors::{self, ER_NO_SUCH_USER};
 use crate::events;
+use crate::instance_lock;
 use crate::reply::Done;
 use crate::session::Session;
 
@@ -28,6 +29,7 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
     let with_definer = with_definer(session, ddl)?;
     let ddl = with_definer.as_ref().unwrap_or(ddl);
     session.table_locks.check_ddl(ddl)?;
+    let _entered = instance_lock::enter(session)?;
     let context = context(session);
     let tables_before = tables_of_dropped(session, ddl);
     let shared = session.shared.clone();

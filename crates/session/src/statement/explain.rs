@@ -7,6 +7,7 @@ use executor::RowSink;
 use optimizer::{Planned, PlannedStatement};
 use planner::CachedPlan;
 use planner::command::{Command, Explained};
+use planner::object_access::{LockMode, ObjectAccess};
 use planner::plan::{Plan, measured};
 use runner::joins_transaction;
 use schema::privilege::Privilege;
@@ -27,6 +28,10 @@ pub fn explain(session: &mut Session, explained: &Explained) -> Result<Listing> 
     }
     let planned = planned(session, explained)?;
     let listing = listing_of(session, explained, &planned)?;
+    let writes_stored = |access: &ObjectAccess| access.lock == Some(LockMode::Write);
+    if !matches!(planned.plan, Plan::Query(_)) && planned.accesses.iter().any(writes_stored) {
+        session.check_writable()?;
+    }
     let looks_at_tables = match &planned.plan {
         Plan::Query(query) => joins_transaction(query),
         _ => true,

@@ -14,6 +14,7 @@ use types::{Error, Result, errno};
 
 use super::account::{check_manages_accounts, check_system_users, named, named_roles, tell_other_nodes};
 use crate::client::{Client, SYSTEM_USER, chosen_roles};
+use crate::instance_lock;
 use crate::session::Session;
 
 /// GRANT.
@@ -23,6 +24,7 @@ pub fn grant(
     users: &[AccountName],
     grantor: Option<&GrantAs>,
 ) -> Result<()> {
+    let _entered = instance_lock::enter(session)?;
     let client = &session.client;
     let accounts = &session.shared.catalog.accounts;
     let users = named(client, users);
@@ -51,6 +53,7 @@ pub fn revoke(
     users: &[AccountName],
     leniency: Leniency,
 ) -> Result<()> {
+    let _entered = instance_lock::enter(session)?;
     let client = &session.client;
     let accounts = &session.shared.catalog.accounts;
     let users = named(client, users);

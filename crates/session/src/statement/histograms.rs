@@ -14,6 +14,7 @@ use types::Result;
 
 use super::lock_tables;
 use super::maintenance::{maintenance_listing, maintenance_row};
+use crate::instance_lock;
 use crate::listing::Listing;
 use crate::session::Session;
 
@@ -25,18 +26,16 @@ pub fn run(
     buckets: Option<u32>,
 ) -> Result<Listing> {
     limits::check_distinct_columns(columns.iter().map(String::as_str))?;
-    let mut listing = maintenance_listing();
+    // As in MySQL, this is for administrators, too.
+    if session.shared.engine.check_writable(false).is_err() {
+        return Ok(of_no_table("The server is in read-only mode."));
+    }
     let [name] = tables else {
-        let nothing = TableName {
-            database: String::new(),
-            name: String::new(),
-        };
-        let problem = "Only one table can be specified while modifying histogram statistics.";
-        let mut row = maintenance_row(&nothing, "histogram", ("Error", problem));
-        row[0] = crate::listing::text("");
-        listing.push(row);
-        return Ok(listing);
+        return Ok(of_no_table(
+            "Only one table can be specified while modifying histogram statistics.",
+        ));
     };
+    let mut listing = maintenance_listing();
     super::maintenance::check_database(session, name)?;
     session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     let mut push =
@@ -59,11 +58,31 @@ pub fn run(
         })
         .collect();
     named.sort_by_key(|(name, _)| name.to_lowercase());
+    let _entered = match instance_lock::enter(session) {
+        Ok(entered) => entered,
+        Err(error) => {
+            push("Error", &error.message);
+            return Ok(listing);
+        }
+    };
     match buckets {
         Some(buckets) => update(session, &table, &named, buckets, &mut push)?,
         None => drop_all(session, &table, &named, &mut push)?,
     }
     Ok(listing)
+}
+
+/// The result of a statement that fails whatever its table is.
+fn of_no_table(problem: &str) -> Listing {
+    let nothing = TableName {
+        database: String::new(),
+        name: String::new(),
+    };
+    let mut row = maintenance_row(&nothing, "histogram", ("Error", problem));
+    row[0] = crate::listing::text("");
+    let mut listing = maintenance_listing();
+    listing.push(row);
+    listing
 }
 
 fn update(

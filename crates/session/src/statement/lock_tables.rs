@@ -23,7 +23,6 @@ use crate::views;
 pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
     if tables.iter().any(|one| one.write) {
         session.table_locks.check_not_all()?;
-        session.check_writable()?;
     }
     session.table_locks.unlock();
     if tables.iter().any(|one| one.write) {
@@ -38,6 +37,9 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
         // No other session can use it.
         if table.is_temporary() {
             continue;
+        }
+        if one.write {
+            session.check_writable()?;
         }
         if let Some(view) = &table.view {
             let Definer { user, host } = &view.definer;

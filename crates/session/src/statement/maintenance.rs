@@ -9,6 +9,7 @@ use types::{Error, Result, Value, errno};
 
 use super::lock_tables;
 use crate::errors;
+use crate::instance_lock;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 use crate::table_locks::is_lock_error;
@@ -69,7 +70,8 @@ pub fn analyze(session: &Session, tables: &[TableName]) -> Result<Listing> {
     for name in tables {
         let analyzed = session.table(name).and_then(|table| {
             lock_tables::check_name(session, name, Use::Read)?;
-            check_base_table(session, name)?;
+            check_base_table(session, name, false)?;
+            let _entered = instance_lock::enter(session)?;
             if table.is_virtual() || table.is_temporary() {
                 return Ok(());
             }
@@ -160,7 +162,8 @@ fn listed(
     let mut listing = maintenance_listing();
     for name in tables {
         let locked = lock_tables::check_name(session, name, lock);
-        match locked.and_then(|()| check_base_table(session, name)) {
+        let checked = locked.and_then(|()| check_base_table(session, name, operation == "repair"));
+        match checked.and_then(|()| instance_lock::enter(session).map(drop)) {
             Ok(()) => {
                 for message in messages {
                     listing.push(maintenance_row(name, operation, *message));
@@ -172,8 +175,11 @@ fn listed(
     Ok(listing)
 }
 
-fn check_base_table(session: &Session, name: &TableName) -> Result<()> {
-    match session.table(name)?.view {
+/// `writes`: `read_only` refuses the statement for a table that is not temporary.
+fn check_base_table(session: &Session, name: &TableName, writes: bool) -> Result<()> {
+    let table = session.table(name)?;
+    match table.view {
+        None if writes && !table.is_temporary() => session.check_writable(),
         None => Ok(()),
         Some(_) => Err(wrong_object(&name.database, &name.name, "BASE TABLE")),
     }
@@ -228,7 +234,8 @@ pub(super) fn maintenance_row(
 /// The rows of a table that cannot be used.
 fn push_failure(listing: &mut Listing, name: &TableName, operation: &str, error: &Error) {
     listing.push(maintenance_row(name, operation, ("Error", &error.message)));
-    let last = if is_lock_error(error) || error.code == errno::ER_WRONG_OBJECT {
+    let is_of_lock = is_lock_error(error) || error.code == errno::ER_LOCK_WAIT_TIMEOUT;
+    let last = if is_of_lock || error.code == errno::ER_WRONG_OBJECT {
         FAILED
     } else {
         ("error", "Corrupt")

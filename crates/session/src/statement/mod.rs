@@ -23,6 +23,7 @@ mod lock_tables;
 mod maintenance;
 pub mod named;
 mod of_row;
+mod persist;
 pub mod set;
 pub mod show;
 mod signal;
@@ -43,6 +44,7 @@ use types::Result;
 use wire::connection::PacketSink;
 use wire::row::Format;
 
+use crate::instance_lock;
 use crate::listing::Listing;
 use crate::reply::{self, Done, Outcome};
 use crate::session::Session;
@@ -227,6 +229,9 @@ fn plain(session: &mut Session, command: &Command) -> Result<()> {
             transaction_rules::join_transaction(session, false)
         }
         Command::UnlockTables => lock_tables::unlock(session),
+        Command::LockInstance => instance_lock::lock(session),
+        Command::UnlockInstance => instance_lock::unlock(session),
+        Command::ResetPersist { name, if_exists } => persist::reset(session, name.as_deref(), *if_exists),
         Command::Grant {
             grant,
             users,

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use accounts::name_in_backticks;
-use functions::{EvalContext, Expr};
+use functions::{EvalContext, Expr, UserVariable};
 use planner::command::SetItem;
 use schema::privilege::Privilege;
 use syntax::ast::VariableScope;
 use types::{Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
+use super::persist;
 use crate::client_charset;
 use crate::errors;
 use crate::session::Session;
@@ -37,10 +38,10 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     session
         .diagnostics
         .add_all(items.iter().filter_map(of_deprecated_variable));
-    let pairs: Vec<(&SetItem, Option<Value>)> = items.iter().zip(values).collect();
+    let pairs: Vec<(&SetItem, Option<UserVariable>)> = items.iter().zip(values).collect();
     let (global, own): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(item, _)| is_global(item));
     for (item, value) in &global {
-        check_global(session, item, value.clone())?;
+        check_global(session, item, plain(value.clone()))?;
     }
     own.iter().try_for_each(|(item, _)| check_own(session, item))?;
     let was_autocommit = session.settings.run.autocommit;
@@ -63,12 +64,12 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
         .try_for_each(|(item, value)| set_item(session, item, value))?;
     // Turning autocommit on commits the open transaction (manual 13.3.1). Setting it again does not.
     if session.settings.run.autocommit && !was_autocommit {
-        if let Err(error) = session.transaction.check_outside_xa() {
+        let outside_xa = session.transaction.check_outside_xa();
+        if let Err(error) = outside_xa.and_then(|()| session.runner().commit()) {
             session.variables.put("autocommit", "OFF");
             session.settings_changed();
             return Err(error);
         }
-        session.runner().commit()?;
     }
     Ok(())
 }
@@ -151,11 +152,17 @@ fn check_own(session: &Session, item: &SetItem) -> Result<()> {
 
 /// Fails unless the server would accept the value of a global item.
 fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Result<()> {
-    session.client.check_sets_global()?;
-    let SetItem::Variable { name, .. } = item else {
-        return Ok(());
+    let SetItem::Variable { name, scope, .. } = item else {
+        return session.client.check_sets_global();
     };
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+    match scope {
+        VariableScope::PersistOnly => persist::check_only(session, definition)?,
+        _ => session.client.check_sets_global()?,
+    }
+    if definition.name == "offline_mode" {
+        check_ends_connections(session)?;
+    }
     if definition.name == "mandatory_roles" {
         check_roles(session, value.as_ref())?;
     }
@@ -166,6 +173,15 @@ fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Resu
         check_becomes_read_only(session, definition, value.clone())?;
     }
     session.shared.variables.check(definition, value)
+}
+
+/// Fails with 1227 unless the client may end the connections of others.
+fn check_ends_connections(session: &Session) -> Result<()> {
+    session.client.check_any(
+        "SYSTEM_VARIABLES_ADMIN plus CONNECTION_ADMIN or SUPER",
+        &[Privilege::Super],
+        &["CONNECTION_ADMIN"],
+    )
 }
 
 /// # Errors
@@ -180,6 +196,7 @@ fn check_becomes_read_only(
     if !turns_on || session.shared.variables.boolean(definition.name) {
         return Ok(());
     }
+    // FLUSH TABLES WITH READ LOCK does not stand in the way, but LOCK TABLES does.
     session.table_locks.are_all_locked()?;
     match session.transaction.in_transaction() {
         true => Err(has_locks()),
@@ -187,11 +204,11 @@ fn check_becomes_read_only(
     }
 }
 
-fn set_item(session: &mut Session, item: &SetItem, value: Option<Value>) -> Result<()> {
+fn set_item(session: &mut Session, item: &SetItem, value: Option<UserVariable>) -> Result<()> {
     match item {
-        SetItem::Variable { scope, name, .. } => set_variable(session, *scope, name, value),
+        SetItem::Variable { scope, name, .. } => set_variable(session, *scope, name, plain(value)),
         SetItem::User { name, .. } => {
-            let value = value.unwrap_or(Value::Null);
+            let value = value.unwrap_or(Value::Null.into());
             session.user_variables.set(name, value);
             session.state_changed();
             Ok(())
@@ -226,21 +243,15 @@ pub fn set_session_variable(session: &mut Session, name: &str, value: Value) -> 
 fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: Option<Value>) -> Result<()> {
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
     match scope {
-        VariableScope::Global => {
-            session.client.check_sets_global()?;
-            let warning = session.shared.set_global(definition, value.clone())?;
+        VariableScope::Global => return set_global(session, definition, value),
+        VariableScope::Persist => {
+            set_global(session, definition, value)?;
+            let text = session.shared.variables.get(definition);
+            return persist::store(session, definition, text.as_deref().map(str::to_owned));
+        }
+        VariableScope::PersistOnly => {
+            let warning = persist::store_only(session, definition, value)?;
             adjusted(session, warning);
-            let variables = &session.shared.variables;
-            let change = Change {
-                at_us: session.view().clock_us(),
-                user: session.client.account.user.clone(),
-                host: session.client.info.host.clone(),
-            };
-            variables.note_change(definition, change);
-            let text = variables.get(definition);
-            let integer = |name: &str| variables.integer(name);
-            let warnings = notices::of_set(definition, value.as_ref(), text.as_deref(), integer);
-            session.diagnostics.add_all(warnings);
             return Ok(());
         }
         // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
@@ -291,6 +302,25 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
     if name == "sql_mode" {
         warn_of_lone_modes(session);
     }
+    Ok(())
+}
+
+fn set_global(session: &mut Session, definition: &'static Definition, value: Option<Value>) -> Result<()> {
+    session.client.check_sets_global()?;
+    let warning = session.shared.set_global(definition, value.clone())?;
+    adjusted(session, warning);
+    let variables = &session.shared.variables;
+    let change = Change {
+        at_us: session.view().clock_us(),
+        user: session.client.account.user.clone(),
+        host: session.client.info.host.clone(),
+        is_persisted: false,
+    };
+    variables.note_change(definition, change);
+    let text = variables.get(definition);
+    let integer = |name: &str| variables.integer(name);
+    let warnings = notices::of_set(definition, value.as_ref(), text.as_deref(), integer);
+    session.diagnostics.add_all(warnings);
     Ok(())
 }
 
@@ -345,6 +375,7 @@ fn set_next_transaction(
     value: Option<Value>,
 ) -> Result<()> {
     if session.transaction.in_transaction() {
+        // This is an error (1568), whatever the value.
         return session.transaction.set_next(None, None);
     }
     // Checked as a session variable, on a copy that is discarded.
@@ -362,13 +393,17 @@ fn is_global(item: &SetItem) -> bool {
     let (SetItem::Variable { scope, .. } | SetItem::Transaction { scope, .. }) = item else {
         return false;
     };
-    *scope == VariableScope::Global
+    use VariableScope::{Global, Persist, PersistOnly};
+    matches!(scope, Global | Persist | PersistOnly)
 }
 
 /// The value that an item sets; `None` for DEFAULT, and for an item without an expression.
-fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> {
+fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<UserVariable>> {
     match item {
-        SetItem::Variable { value, .. } => value.as_ref().map(|v| evaluate(v, eval)).transpose(),
+        SetItem::Variable { value, .. } => {
+            let value = value.as_ref().map(|v| evaluate(v, eval)).transpose()?;
+            Ok(value.map(UserVariable::from))
+        }
         SetItem::User { value, .. } => {
             let (value, ty) = functions::eval_assigned(value, functions::Row::None, eval)?;
             Ok(Some(as_variable(value, &ty)))
@@ -377,14 +412,19 @@ fn item_value(item: &SetItem, eval: &Arc<EvalContext>) -> Result<Option<Value>> 
     }
 }
 
-/// A value as a user variable stores it. A variable has only the type of its value, so dates, times, JSON and
-/// members of ENUM and SET become text.
-fn as_variable(value: Value, ty: &SqlType) -> Value {
+/// A value as a user variable stores it. A variable has only the type and collation of its value, so dates, times,
+/// JSON and members of ENUM and SET become text.
+fn as_variable(value: Value, ty: &SqlType) -> UserVariable {
     let is_printed = ty.is_temporal() || ty.has_members() || ty.kind == TypeKind::Json;
-    if !is_printed || value.is_null() {
-        return value;
-    }
-    Value::String(value.display_text(ty))
+    let stored = match is_printed && !value.is_null() {
+        true => Value::String(value.display_text(ty)),
+        false => value,
+    };
+    UserVariable::new(stored, ty)
+}
+
+fn plain(variable: Option<UserVariable>) -> Option<Value> {
+    variable.map(|variable| variable.value)
 }
 
 fn evaluate(expr: &Expr, eval: &Arc<EvalContext>) -> Result<Value> {
@@ -399,10 +439,10 @@ mod tests {
     fn user_variables_hold_dates_as_text() {
         let day = functions::TimeZone::UTC.from_unix_us(86_400_000_000).pack();
         assert_eq!(
-            as_variable(Value::UInt(day), &SqlType::datetime(0)),
+            as_variable(Value::UInt(day), &SqlType::datetime(0)).value,
             Value::String("1970-01-02 00:00:00".to_owned())
         );
-        assert_eq!(as_variable(Value::Int(5), &SqlType::BIGINT), Value::Int(5));
-        assert_eq!(as_variable(Value::Null, &SqlType::datetime(0)), Value::Null);
+        assert_eq!(as_variable(Value::Int(5), &SqlType::BIGINT).value, Value::Int(5));
+        assert_eq!(as_variable(Value::Null, &SqlType::datetime(0)).value, Value::Null);
     }
 }

@@ -16,6 +16,7 @@ use super::lock_tables::unlocked;
 use crate::compile;
 use crate::compiled::Compiled;
 use crate::errors;
+use crate::instance_lock;
 use crate::lock;
 use crate::reply::Done;
 use crate::session::Session;
@@ -179,6 +180,7 @@ fn table_exists(name: &TableName) -> Error {
 fn create_permanent_like(session: &mut Session, ddl: &Ddl, source: &Table) -> Result<()> {
     session.table_locks.check_ddl(ddl)?;
     session.check_writable()?;
+    let _entered = instance_lock::enter(session)?;
     let (context, shared) = (context(session), session.shared.clone());
     let executed = unlocked(session, |_| {
         shared

@@ -1,8 +1,8 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints.
 
-use runner::{BeginOptions, Characteristics};
+use runner::{BeginOptions, Characteristics, Isolation};
 use syntax::ast::{Completion, TransactionStatement};
-use types::Result;
+use types::{Result, Warning};
 use wire::connection::PacketSink;
 
 use super::{Answer, temporary};
@@ -11,6 +11,9 @@ use crate::reply::{Done, Outcome};
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::variables::settings::CompletionType;
+
+/// The number under which InnoDB ignores a part of a statement.
+const HA_ERR_UNSUPPORTED: u16 = 138;
 
 /// Runs one of them.
 pub fn run(
@@ -91,7 +94,16 @@ fn begin(session: &mut Session, options: BeginOptions) -> Result<()> {
     session.runner().commit()?;
     session.table_locks.unlock_named();
     let runner = session.runner();
-    runner.transaction.begin(runner.env, options)
+    runner.transaction.begin(runner.env, options)?;
+    let has_snapshot = session.transaction.chained().isolation == Some(Isolation::RepeatableRead);
+    if options.consistent_snapshot && !has_snapshot {
+        session.diagnostics.add(Warning::warning(
+            HA_ERR_UNSUPPORTED,
+            "InnoDB: WITH CONSISTENT SNAPSHOT was ignored because this phrase can only be used with REPEATABLE \
+             READ isolation level.",
+        ));
+    }
+    Ok(())
 }
 
 /// COMMIT and ROLLBACK. `chain`: the next transaction begins at once, with the characteristics of this one.

@@ -1,4 +1,4 @@
-//! System variables: their list ([`definitions`]), their values for the server and for one session
+//! System variables: their list (`rows`; [`definitions`]), their values for the server and for one session
 //! ([`values`]), and the few that statements read often, parsed once ([`settings`]). Values by their kind:
 //! `convert`, `sql_mode`, [`charset`]. Which of them an account may set: `restricted`. Which
 //! MySQL has deprecated: `deprecated`.
@@ -9,9 +9,11 @@ pub mod charset;
 pub(crate) mod convert;
 pub mod definitions;
 mod flags;
+mod kinds;
 pub(crate) mod notices;
 mod optimizer_switch;
 pub(crate) mod restricted;
+mod rows;
 pub mod settings;
 mod sql_mode;
 pub mod values;

@@ -5,14 +5,12 @@ use types::{Charset, Value, Warning, errno};
 use super::charset::{charset_of, collation_of};
 use super::definitions::{Definition, Kind, lookup};
 
-const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
-const ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT: u16 = 1681;
 const WARN_OPTION_BELOW_LIMIT: u16 = 1708;
 
 /// The warning for a statement that reads or sets a variable that MySQL will remove.
 pub fn deprecated(name: &str) -> Option<Warning> {
     let text = lookup(name)?.deprecation()?;
-    Some(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, text))
+    Some(Warning::warning(errno::ER_WARN_DEPRECATED_SYNTAX, text))
 }
 
 /// Warnings for a variable that was set. `value`: the one that was given, `None` for DEFAULT. `text`: what the
@@ -28,7 +26,7 @@ pub fn of_set(
     match definition.name {
         name @ ("character_set_database" | "collation_database" | "default_collation_for_utf8mb4") => {
             warnings.push(Warning::warning(
-                ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
+                errno::ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
                 format!("Updating '{name}' is deprecated. It will be made read-only in a future release."),
             ));
         }

@@ -92,13 +92,17 @@ pub struct Settings {
     pub long_query_time: Duration,
     pub min_examined_row_limit: u64,
     pub sql_log_off: bool,
+    pub profiling: bool,
+    pub profiling_history: usize,
+    /// `sql_warnings`: the reply to an INSERT of one row has the text about its warnings.
+    pub sql_warnings: bool,
     pub completion: CompletionType,
     /// LOAD DATA of a longer file into an empty table is a bulk load.
     pub bulk_load_bytes: usize,
 }
 
 /// The variables of [`Settings::plan_environment`].
-const PLAN_ENVIRONMENT: [&str; 10] = [
+const PLAN_ENVIRONMENT: [&str; 11] = [
     "sql_mode",
     "character_set_client",
     "collation_connection",
@@ -106,6 +110,7 @@ const PLAN_ENVIRONMENT: [&str; 10] = [
     "optimizer_switch",
     "div_precision_increment",
     "default_week_format",
+    "group_concat_max_len",
     "foreign_key_checks",
     "lc_time_names",
     "sql_require_primary_key",
@@ -172,6 +177,9 @@ impl Settings {
                 .unwrap_or(Duration::MAX),
             min_examined_row_limit: integer("min_examined_row_limit"),
             sql_log_off: on("sql_log_off"),
+            profiling: on("profiling"),
+            profiling_history: integer("profiling_history_size") as usize,
+            sql_warnings: on("sql_warnings"),
             completion: match text("completion_type").as_str() {
                 "CHAIN" => CompletionType::Chain,
                 "RELEASE" => CompletionType::Release,

@@ -27,12 +27,13 @@ pub struct GlobalVariables {
     changes: RwLock<BTreeMap<usize, Change>>,
 }
 
-/// The last SET GLOBAL of a variable on this server.
+/// The last SET GLOBAL of a variable on this server, or the SET PERSIST that it has applied when it started.
 #[derive(Debug, Clone)]
 pub struct Change {
     pub at_us: i64,
     pub user: String,
     pub host: String,
+    pub is_persisted: bool,
 }
 
 impl GlobalVariables {
@@ -120,9 +121,6 @@ impl GlobalVariables {
                 format!("Variable '{written}' is a SESSION variable and can't be used with SET GLOBAL"),
             ));
         }
-        if value.is_none() {
-            check_default(definition, written)?;
-        }
         let current = self.get(definition);
         let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
         check_isolation(definition, assigned, || self.boolean(SKIP_ISOLATION_CHECK))
@@ -140,6 +138,15 @@ impl GlobalVariables {
         let (changes, _) = self.changes(definition, Some(parsed(definition, text)?))?;
         self.take_over(&changes);
         Ok(())
+    }
+
+    /// The changes of a value that SET PERSIST has stored, in the form of SHOW VARIABLES.
+    ///
+    /// # Errors
+    /// Those of SET GLOBAL.
+    pub fn persisted(&self, definition: &'static Definition, text: Option<&str>) -> Result<Vec<GlobalValue>> {
+        let value = text.map_or(Ok(Value::Null), |text| parsed(definition, text))?;
+        Ok(self.changes(definition, Some(value))?.0)
     }
 
     /// The value of an integer variable.
@@ -215,9 +222,6 @@ impl SessionVariables {
                 format!("Variable '{written}' is a GLOBAL variable and should be set with SET GLOBAL"),
             ));
         }
-        if value.is_none() {
-            check_default(definition, written)?;
-        }
         let default = global.get(definition);
         let current = self.text(definition);
         let assigned = assign(definition, value, default, current.as_deref())?;
@@ -231,6 +235,15 @@ impl SessionVariables {
             self.named_collation = None;
         }
         Ok(warning)
+    }
+
+    /// Adds a mode to `sql_mode`.
+    pub fn add_sql_mode(&mut self, mode: &str) {
+        let current = super::lookup("sql_mode").and_then(|definition| self.text(definition));
+        let with_mode = format!("{},{mode}", current.unwrap_or_default());
+        if let Ok(text) = sql_mode::normalized(&with_mode) {
+            self.put("sql_mode", &text);
+        }
     }
 
     /// Sets a value without checking it.
@@ -276,24 +289,6 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
         "optimizer_switch" => Some(optimizer_switch::FLAGS.default_text().into()),
         _ if definition.kind == Kind::TextOrNull && definition.default.is_empty() => None,
         _ => Some(definition.default.into()),
-    }
-}
-
-/// Fails with 1230 for `= DEFAULT` of a variable without a default. `written`: its name in the statement.
-fn check_default(definition: &Definition, written: &str) -> Result<()> {
-    let names = [
-        "gtid_purged",
-        "insert_id",
-        "last_insert_id",
-        "rand_seed1",
-        "rand_seed2",
-    ];
-    match names.contains(&definition.name) {
-        true => Err(Error::new(
-            errno::ER_NO_DEFAULT,
-            format!("Variable '{written}' doesn't have a default value"),
-        )),
-        false => Ok(()),
     }
 }
 
@@ -444,10 +439,11 @@ fn text_of(definition: &Definition, value: &Value, current: Option<&str>) -> Res
         }
         Kind::TimeZone => match string(name, value)? {
             system if system.eq_ignore_ascii_case("system") => "SYSTEM".to_owned(),
-            text => {
-                parse_time_zone(&shown(value))?;
-                text
-            }
+            text => match parse_time_zone(&shown(value))? {
+                zone @ TimeZone::Offset(_) => zone.name(),
+                // As it was written.
+                TimeZone::Named(_) => text,
+            },
         },
         Kind::Isolation => choice(name, value, &ISOLATION_LEVELS)?.to_owned(),
     }))

@@ -177,6 +177,14 @@ pub enum Statement {
     },
     LockTables(Vec<LockedTable>),
     UnlockTables,
+    /// LOCK INSTANCE FOR BACKUP.
+    LockInstance,
+    UnlockInstance,
+    /// RESET PERSIST. `None`: every variable.
+    ResetPersist {
+        name: Option<String>,
+        if_exists: bool,
+    },
     Flush(Flush),
     Prepare {
         name: String,

@@ -15,6 +15,26 @@ pub struct Query {
     pub into_place: IntoPlace,
 }
 
+impl Query {
+    /// A query expression of a body and nothing else.
+    pub fn of(body: QueryBody) -> Self {
+        Self {
+            with: None,
+            body,
+            order_by: Vec::new(),
+            limit: None,
+            locking: Vec::new(),
+            into: None,
+            into_place: IntoPlace::AtEnd,
+        }
+    }
+
+    /// The same of a block.
+    pub fn of_select(select: Select) -> Self {
+        Self::of(QueryBody::Select(Box::new(select)))
+    }
+}
+
 /// Where INTO was written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IntoPlace {

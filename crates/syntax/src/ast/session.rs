@@ -146,6 +146,10 @@ pub struct LockedTable {
 pub enum VariableScope {
     Session,
     Global,
+    /// `SET PERSIST`: global, and stored for the next start.
+    Persist,
+    /// `SET PERSIST_ONLY`: stored for the next start.
+    PersistOnly,
     /// `SET TRANSACTION` without a scope: the next transaction only.
     NextTransaction,
 }

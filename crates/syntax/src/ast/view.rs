@@ -1,6 +1,6 @@
 //! CREATE VIEW and ALTER VIEW as written.
 
-use super::{AccountName, IntoPlace, ObjectName, Query, QueryBody};
+use super::{AccountName, ObjectName, Query, QueryBody};
 
 #[derive(Debug, Clone)]
 pub struct CreateView {
@@ -49,15 +49,7 @@ impl CreateView {
                 name: String::new(),
             },
             columns: Vec::new(),
-            query: Box::new(Query {
-                with: None,
-                body: QueryBody::Values(Vec::new()),
-                order_by: Vec::new(),
-                limit: None,
-                locking: Vec::new(),
-                into: None,
-                into_place: IntoPlace::AtEnd,
-            }),
+            query: Box::new(Query::of(QueryBody::Values(Vec::new()))),
             algorithm: None,
             definer: None,
             invoker: None,

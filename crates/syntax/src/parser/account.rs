@@ -328,9 +328,10 @@ fn resource_limits(parser: &mut Parser<'_>, options: &mut AccountOptions) -> Res
     }
 }
 
-/// PASSWORD has been taken.
+/// PASSWORD has been taken. Of several clauses about the expiry, the last one counts.
 fn password_option(parser: &mut Parser<'_>, options: &mut AccountOptions) -> Result<()> {
     if parser.eat(Kw::EXPIRE) {
+        (options.expires_now, options.password_days) = (false, None);
         if parser.eat(Kw::INTERVAL) {
             let days = days(parser, "DAY", u16::MAX)?;
             parser.expect(Kw::DAY)?;

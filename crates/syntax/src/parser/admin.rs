@@ -2,7 +2,7 @@
 
 use types::{Error, Result, errno};
 
-use super::{Parser, names};
+use super::{Parser, deprecated, names};
 use crate::ast::{Flush, FlushKind, LockedTable, Maintenance, ObjectName, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -150,8 +150,16 @@ fn flush_kind(parser: &mut Parser<'_>) -> Result<FlushKind> {
     let Some((_, kind)) = FLUSHED.iter().find(|(words, _)| parser.eat_all(words)) else {
         return parser.fail();
     };
-    if *kind == FlushKind::RelayLogs {
-        channel(parser)?;
+    match kind {
+        FlushKind::RelayLogs => channel(parser)?,
+        FlushKind::Hosts => {
+            deprecated::replaced(
+                parser,
+                "FLUSH HOSTS",
+                "TRUNCATE TABLE performance_schema.host_cache",
+            );
+        }
+        _ => {}
     }
     Ok(*kind)
 }
@@ -194,11 +202,10 @@ pub fn channel(parser: &mut Parser<'_>) -> Result<()> {
 /// `LOCK TABLES t [AS a] READ [LOCAL] | [LOW_PRIORITY] WRITE, ...`
 pub fn lock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
-    if parser.is(Kw::INSTANCE) {
-        return Err(Error::not_supported(
-            "LOCK INSTANCE",
-            "use FLUSH TABLES WITH READ LOCK",
-        ));
+    if parser.eat(Kw::INSTANCE) {
+        parser.expect(Kw::FOR)?;
+        parser.expect(Kw::BACKUP)?;
+        return Ok(Statement::LockInstance);
     }
     if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
         return parser.fail();
@@ -225,8 +232,8 @@ pub fn lock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
 
 pub fn unlock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
-    if parser.is(Kw::INSTANCE) {
-        return Err(Error::not_supported("UNLOCK INSTANCE", "use UNLOCK TABLES"));
+    if parser.eat(Kw::INSTANCE) {
+        return Ok(Statement::UnlockInstance);
     }
     if parser.eat_any(&[Kw::TABLE, Kw::TABLES]).is_none() {
         return parser.fail();

@@ -7,7 +7,7 @@
 
 use types::Result;
 
-use super::{Parser, clauses, interval, primary};
+use super::{Parser, clauses, deprecated, interval, primary};
 use crate::ast::{BinaryOp, Expr, Quantifier, QueryBody, TruthTest, UnaryOp};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -33,6 +33,9 @@ fn or_chain(parser: &mut Parser<'_>) -> Result<Expr> {
     }
     let mut list = vec![first];
     while at_or(parser) {
+        if parser.kind() == Kind::PipePipe {
+            deprecated::replaced(parser, "|| as a synonym for OR", "OR");
+        }
         parser.advance();
         list.push(parser.apart(xor_chain)?);
     }
@@ -60,6 +63,9 @@ fn and_chain(parser: &mut Parser<'_>) -> Result<Expr> {
     }
     let mut list = vec![first];
     while at_and(parser) {
+        if parser.kind() == Kind::AndAnd {
+            deprecated::replaced(parser, "&&", "AND");
+        }
         parser.advance();
         list.push(parser.apart(negation)?);
     }

@@ -14,6 +14,7 @@ mod clauses;
 mod create_table;
 mod data_type;
 mod database;
+mod deprecated;
 mod diagnostics;
 mod expr;
 mod file;
@@ -49,7 +50,8 @@ mod window;
 mod write;
 mod xa;
 
-use types::{Error, Result, SqlMode, errno};
+use types::name::{check_length, too_long};
+use types::{Error, Result, SqlMode, Warning, errno};
 
 use crate::ast::{BinaryOp, Expr, ObjectName, UnaryOp};
 use crate::lexer::Lexer;
@@ -71,8 +73,7 @@ pub const MAX_PARENTHESES: u32 = 32_000;
 const NEAR_BYTES: usize = 80;
 /// The protocol counts parameters with 16 bits.
 const MAX_PARAMETERS: usize = 65_535;
-/// The longest name of a table, column, index or database, in characters.
-const MAX_NAME_CHARS: usize = 64;
+/// The longest alias, in characters.
 const MAX_ALIAS_CHARS: usize = 256;
 
 /// A cursor over a text's tokens.
@@ -92,6 +93,8 @@ pub struct Parser<'a> {
     pub assigns: bool,
     /// The variables of SET_VAR hints.
     pub set_vars: Vec<(String, Expr)>,
+    /// What the text so far warns of: [`deprecated`].
+    pub warnings: Vec<Warning>,
     /// The next SELECT is the statement's first one that is no common table expression's.
     is_first_select: bool,
     /// The first operand of the expression that is read next, and its height: set when parentheses around it
@@ -117,6 +120,7 @@ impl<'a> Parser<'a> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            warnings: Vec::new(),
             is_first_select: true,
             operand: None,
             depth: 0,
@@ -165,6 +169,7 @@ impl<'a> Parser<'a> {
         Self {
             row_counts: self.row_counts.clone(),
             set_vars: self.set_vars.clone(),
+            warnings: Vec::new(),
             operand: None,
             ..*self
         }
@@ -337,7 +342,7 @@ impl<'a> Parser<'a> {
     pub fn name(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !self.is_reserved() && !has_carried(self.word()) && !calls::is_called(self) => {
-                self.word().to_string()
+                self.unquoted_name()
             }
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
@@ -348,7 +353,7 @@ impl<'a> Parser<'a> {
     /// An alias: a name that may be as long as 256 characters, since columns are named by expressions too.
     pub fn alias_name(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.unquoted_name(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
@@ -362,17 +367,23 @@ impl<'a> Parser<'a> {
     /// A name after a point, where reserved words are names too.
     pub fn name_behind_point(&mut self) -> Result<String> {
         let name = match self.token.kind {
-            Kind::Word if !has_carried(self.word()) => self.word().to_string(),
+            Kind::Word if !has_carried(self.word()) => self.unquoted_name(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
         self.finish_name(name)
     }
 
-    fn finish_name(&mut self, name: String) -> Result<String> {
-        if name.len() > MAX_NAME_CHARS && name.chars().count() > MAX_NAME_CHARS {
-            return Err(too_long(&name));
+    fn unquoted_name(&mut self) -> String {
+        let name = self.word();
+        if name.starts_with('$') {
+            deprecated::removed(self, "$ as the first character of an unquoted identifier");
         }
+        name.to_owned()
+    }
+
+    fn finish_name(&mut self, name: String) -> Result<String> {
+        check_length(&name)?;
         self.advance();
         Ok(name)
     }
@@ -570,11 +581,4 @@ fn not_empty(name: &str, code: u16, what: &str) -> Result<()> {
         return Err(Error::new(code, format!("Incorrect {what} name ''")));
     }
     Ok(())
-}
-
-fn too_long(name: &str) -> Error {
-    Error::new(
-        errno::ER_TOO_LONG_IDENT,
-        format!("Identifier name '{name:.100}' is too long"),
-    )
 }

@@ -71,12 +71,8 @@ pub fn system_variable_name(parser: &mut Parser<'_>) -> Result<(Option<VariableS
     let scope = match first.to_ascii_lowercase().as_str() {
         "global" => Some(VariableScope::Global),
         "session" | "local" => Some(VariableScope::Session),
-        "persist" | "persist_only" => {
-            return Err(Error::not_supported(
-                "persisted variables",
-                "use the configuration file",
-            ));
-        }
+        "persist" => Some(VariableScope::Persist),
+        "persist_only" => Some(VariableScope::PersistOnly),
         _ => None,
     };
     let second = parser.name_behind_point()?;

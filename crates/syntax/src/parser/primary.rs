@@ -4,7 +4,7 @@
 use types::Result;
 
 use super::literal::{bit_bytes, hex_bytes};
-use super::{Parser, clauses, function, names, text};
+use super::{Parser, clauses, deprecated, function, names, text};
 use crate::ast::{Expr, NumberText, QueryBody, TemporalKind, UnaryOp};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -48,6 +48,9 @@ pub fn simple(parser: &mut Parser<'_>) -> Result<Expr> {
         _ => None,
     };
     if let Some(operator) = operator {
+        if parser.kind() == Kind::Bang {
+            deprecated::replaced(parser, "!", "NOT");
+        }
         parser.advance();
         let operand = parser.nested(simple)?;
         return parser.unary(operator, operand);

@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::literal::item_name;
-use super::{Parser, hints, into, table_ref, window};
+use super::{Parser, deprecated, hints, into, table_ref, window};
 use crate::ast::{Expr, NamedExpr, Select, SelectItem};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -60,6 +60,7 @@ fn select_options(parser: &mut Parser<'_>) -> Result<Select> {
                 misplaced = misplaced.or(Some("SQL_CALC_FOUND_ROWS"));
             }
             Some(Kw::SQL_BUFFER_RESULT) => misplaced = misplaced.or(Some("SQL_BUFFER_RESULT")),
+            Some(Kw::SQL_NO_CACHE) => deprecated::removed(parser, "SQL_NO_CACHE"),
             Some(Kw::HIGH_PRIORITY) => misplaced = misplaced.or(Some("HIGH_PRIORITY")),
             Some(Kw::STRAIGHT_JOIN) => select.straight_join = true,
             Some(word @ (Kw::ALL | Kw::DISTINCT | Kw::DISTINCTROW)) => {

@@ -49,7 +49,24 @@ fn set_default_role(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(Statement::User(UserStatement::SetDefaultRole { roles, users }))
 }
 
-/// `SET [SESSION | GLOBAL] TRANSACTION`: takes these words.
+/// `RESET PERSIST [[IF EXISTS] name]`
+pub fn reset_persist(parser: &mut Parser<'_>) -> Result<Statement> {
+    parser.advance();
+    parser.advance();
+    let if_exists = parser.eat_all(&[Kw::IF, Kw::EXISTS]);
+    let is_all = !if_exists && matches!(parser.kind(), Kind::Semicolon | Kind::End);
+    let mut name = None;
+    if !is_all {
+        let first = parser.name()?;
+        name = Some(match parser.eat_kind(Kind::Dot) {
+            true => format!("{first}.{}", parser.name_behind_point()?),
+            false => first,
+        });
+    }
+    Ok(Statement::ResetPersist { name, if_exists })
+}
+
+/// `SET [SESSION | GLOBAL | PERSIST | PERSIST_ONLY] TRANSACTION`: takes these words.
 fn transaction_scope(parser: &mut Parser<'_>) -> Option<VariableScope> {
     if parser.is(Kw::TRANSACTION) && !matches!(parser.peek().kind, Kind::Equal | Kind::Assign) {
         parser.advance();
@@ -59,6 +76,8 @@ fn transaction_scope(parser: &mut Parser<'_>) -> Option<VariableScope> {
         (Kw::SESSION, VariableScope::Session),
         (Kw::LOCAL, VariableScope::Session),
         (Kw::GLOBAL, VariableScope::Global),
+        (Kw::PERSIST, VariableScope::Persist),
+        (Kw::PERSIST_ONLY, VariableScope::PersistOnly),
     ] {
         if parser.eat_all(&[word, Kw::TRANSACTION]) {
             return Some(scope);
@@ -131,14 +150,10 @@ fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result
     }
     match parser.eat_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL, Kw::PERSIST, Kw::PERSIST_ONLY]) {
         None => {}
-        Some(Kw::SESSION | Kw::LOCAL) => *word_scope = VariableScope::Session,
         Some(Kw::GLOBAL) => *word_scope = VariableScope::Global,
-        Some(_) => {
-            return Err(Error::not_supported(
-                "SET PERSIST",
-                "use the configuration file; on a cluster, SET GLOBAL survives restarts",
-            ));
-        }
+        Some(Kw::PERSIST) => *word_scope = VariableScope::Persist,
+        Some(Kw::PERSIST_ONLY) => *word_scope = VariableScope::PersistOnly,
+        Some(_) => *word_scope = VariableScope::Session,
     }
     let mut name = parser.name()?;
     if parser.eat_kind(Kind::Dot) {

@@ -2,7 +2,7 @@
 
 use types::{Error, Result};
 
-use super::{Parser, account, admin, split_table, stored_program};
+use super::{Parser, account, admin, deprecated, split_table, stored_program};
 use crate::ast::{EngineShow, ServerShow, ShowFilter, ShowStatement, Statement, Target};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -135,6 +135,13 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     }
     for words in EMPTY {
         if parser.eat_all(words) {
+            match words {
+                [Kw::SLAVE, Kw::STATUS] => {
+                    deprecated::replaced(parser, "SHOW SLAVE STATUS", "SHOW REPLICA STATUS")
+                }
+                [Kw::SLAVE, Kw::HOSTS] => deprecated::replaced(parser, "SHOW SLAVE HOSTS", "SHOW REPLICAS"),
+                _ => {}
+            }
             match words {
                 [Kw::REPLICA | Kw::SLAVE, Kw::STATUS] => admin::channel(parser)?,
                 [Kw::BINLOG, Kw::EVENTS] => binlog_position(parser)?,

@@ -22,6 +22,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            warnings: Vec::new(),
         });
     }
     if parser.at_statement_end() && parser.is_nothing() {
@@ -38,6 +39,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
         row_counts: std::mem::take(&mut parser.row_counts),
         assigns: parser.assigns,
         set_vars: std::mem::take(&mut parser.set_vars),
+        warnings: std::mem::take(&mut parser.warnings),
     })
 }
 
@@ -111,6 +113,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
             Ok(Statement::Use(database))
         }
         Some(Kw::SET) => set::set(parser),
+        Some(Kw::RESET) if parser.peek_is(Kw::PERSIST) => set::reset_persist(parser),
         Some(Kw::SHOW) => show::show(parser),
         Some(Kw::CALL) => stored_program::call(parser),
         Some(Kw::HELP) => show::help(parser),

@@ -192,6 +192,8 @@ fn system_variable(printer: &mut Printer<'_>, scope: Option<VariableScope>, name
     printer.put(match scope {
         Some(VariableScope::Global) => "@@global.",
         Some(VariableScope::Session) => "@@session.",
+        Some(VariableScope::Persist) => "@@persist.",
+        Some(VariableScope::PersistOnly) => "@@persist_only.",
         Some(VariableScope::NextTransaction) | None => "@@",
     });
     printer.name(name);

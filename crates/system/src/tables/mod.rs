@@ -57,6 +57,7 @@ pub(crate) const TABLES: &[&dyn SystemTable] = &[
     &performance_schema::global_status::GlobalStatus,
     &performance_schema::global_variables::GlobalVariables,
     &performance_schema::metadata_locks::MetadataLocks,
+    &performance_schema::persisted_variables::PersistedVariables,
     &performance_schema::processlist::Processlist,
     &performance_schema::session_status::SessionStatus,
     &performance_schema::session_variables::SessionVariables,

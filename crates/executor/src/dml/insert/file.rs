@@ -241,7 +241,7 @@ impl RowMaker<'_> {
         }
         reader.rows += 1;
         self.row_number = line.number;
-        self.assign_set(&mut line, queries)?;
+        self.assign_set(&mut line, queries, bytes)?;
         self.fill_nulls(&mut line)?;
         self.with_id(line.row, None).map(Some)
     }
@@ -396,7 +396,12 @@ impl RowMaker<'_> {
         Ok(())
     }
 
-    fn assign_set(&self, line: &mut Line<'_>, queries: &mut LineQueries<'_, '_, '_>) -> Result<()> {
+    fn assign_set(
+        &self,
+        line: &mut Line<'_>,
+        queries: &mut LineQueries<'_, '_, '_>,
+        bytes: &mut Counted<'_, '_>,
+    ) -> Result<()> {
         let width = line.row.len();
         for (position, assignment) in line.file.assignments.iter().enumerate() {
             let values = queries.values(position, &line.row, self.ctx)?;
@@ -412,6 +417,7 @@ impl RowMaker<'_> {
                 }
                 None => self.default_of(offset, &line.row)?,
             };
+            bytes.add(value.size_bytes())?;
             if let Some(cell) = line.row.get_mut(offset) {
                 *cell = value;
             }

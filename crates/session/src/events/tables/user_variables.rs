@@ -14,8 +14,8 @@ pub const USER_VARIABLES: MeasuredTable = MeasuredTable {
 /// The variables of the session. Those of other sessions are not visible.
 fn user_variables(view: SessionView<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for (name, value) in view.user_variables.shared().iter() {
-        let shown = match value {
+    for (name, variable) in view.user_variables.shared().iter() {
+        let shown = match &variable.value {
             Value::Null => Value::Null,
             Value::Bytes(bytes) => Value::Bytes(bytes.clone()),
             value => {

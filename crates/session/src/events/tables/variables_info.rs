@@ -20,6 +20,7 @@ fn variables_info(view: SessionView<'_>) -> Vec<Row> {
         let is_default = value.as_deref().is_none_or(|value| value == definition.default);
         let change = view.shared.variables.last_change(definition);
         let source = match (is_default, definition.effect) {
+            _ if change.as_ref().is_some_and(|change| change.is_persisted) => "PERSISTED",
             _ if change.is_some() => "DYNAMIC",
             (true, _) => "COMPILED",
             (false, Effect::Fixed) => "COMMAND_LINE",

@@ -1,6 +1,6 @@
 //! SHOW of objects that StemDB does not have: MySQL's columns, no rows.
 
-use types::Warning;
+use types::{Warning, errno};
 
 use crate::listing::Listing;
 
@@ -164,7 +164,6 @@ const COLUMNS: &[(&str, &[&str])] = &[
         "REPLICAS",
         &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
     ),
-    ("PROFILES", &["Query_ID", "Duration", "Query"]),
     (
         "BINLOG EVENTS",
         &[
@@ -207,7 +206,6 @@ fn old_name(column: &str) -> String {
 
 /// The warning for the words of a SHOW statement that MySQL has deprecated.
 pub fn deprecated(what: &str) -> Option<Warning> {
-    const ER_WARN_DEPRECATED_SYNTAX: u16 = 1287;
     let instead = match what {
         "SLAVE STATUS" => "SHOW REPLICA STATUS",
         "SLAVE HOSTS" => "SHOW REPLICAS",
@@ -217,5 +215,5 @@ pub fn deprecated(what: &str) -> Option<Warning> {
     let message = format!(
         "'SHOW {what}' is deprecated and will be removed in a future release. Please use {instead} instead"
     );
-    Some(Warning::warning(ER_WARN_DEPRECATED_SYNTAX, message))
+    Some(Warning::warning(errno::ER_WARN_DEPRECATED_SYNTAX, message))
 }

@@ -117,6 +117,7 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::Help => Ok(server::help()),
         ServerShow::Privileges => Ok(privileges::all()),
         ServerShow::CreateUser(user) => server::create_user(session, user),
+        ServerShow::List { words, .. } if *words == "PROFILES" => Ok(server::profiles(session)),
         ServerShow::List { words, filter } => {
             server::check_list(session, words)?;
             filtered(absent::listing(words), filter)

@@ -3,7 +3,7 @@
 
 use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
-use types::{Charset, Collation, Error, Result, SqlType, Value, WarningLevel, errno};
+use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, WarningLevel, errno};
 
 use super::definitions;
 use crate::client::check_roles;
@@ -93,6 +93,30 @@ pub fn warnings(session: &Session, errors_only: bool, offset: u64, count: Option
             text(warning.level.name()),
             Value::UInt(u64::from(warning.code)),
             text(String::from_utf8_lossy(&message)),
+        ]);
+    }
+    listing
+}
+
+/// SHOW PROFILES: the durations in seconds.
+pub fn profiles(session: &Session) -> Listing {
+    let mut listing = Listing::new(&[
+        (
+            "Query_ID",
+            SqlType {
+                kind: TypeKind::Int,
+                length: 11,
+                ..SqlType::BIGINT
+            },
+        ),
+        ("Duration", SqlType::DOUBLE),
+        ("Query", text_type(300)),
+    ]);
+    for profile in session.profiles.last(session.settings.profiling_history) {
+        listing.push(vec![
+            Value::Int(i64::try_from(profile.id).unwrap_or(i64::MAX)),
+            Value::Double(profile.took.as_secs_f64()),
+            text(profile.text.as_str()),
         ]);
     }
     listing

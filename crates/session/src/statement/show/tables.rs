@@ -108,16 +108,18 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
     } else {
         Value::Null
     };
+    let rows = compile::row_estimate(session, table.id);
+    let (data, index) = bytes_of(session, table);
     Ok(vec![
         text(&table.name),
         text("InnoDB"),
         Value::Int(10),
         text(table.options.row_format()),
-        Value::UInt(compile::row_estimate(session, table.id)),
+        Value::UInt(rows),
+        Value::UInt(data.checked_div(rows).unwrap_or(0)),
+        Value::UInt(data),
         Value::UInt(0),
-        Value::UInt(0),
-        Value::UInt(0),
-        Value::UInt(0),
+        Value::UInt(index),
         Value::UInt(0),
         auto_increment,
         created(session, table),
@@ -128,6 +130,15 @@ fn status_of(session: &Session, table: &Table) -> Result<Vec<Value>> {
         text(table.listed_options()),
         text(&table.comment),
     ])
+}
+
+/// About how many bytes the rows and the indexes take.
+fn bytes_of(session: &Session, table: &Table) -> (u64, u64) {
+    if table.is_virtual() {
+        return (0, 0);
+    }
+    let statistics = &session.shared.catalog.statistics;
+    statistics.bytes(table.id, &session.process.interrupt)
 }
 
 fn created(session: &Session, table: &Table) -> Value {

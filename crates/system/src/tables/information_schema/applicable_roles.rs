@@ -42,7 +42,9 @@ pub(super) fn rows(ctx: &Context<'_>, administrable: bool) -> Vec<Row> {
     let mut seen = BTreeSet::new();
     let mut pending = VecDeque::from([Arc::clone(account)]);
     while let Some(grantee) = pending.pop_front() {
-        for role in &grantee.roles {
+        // Roles themselves do not get the mandatory ones.
+        let is_account = Arc::ptr_eq(&grantee, account);
+        for role in grantee.roles.iter().filter(|role| is_account || !role.mandatory) {
             if !administrable || role.with_admin {
                 rows.push(vec![
                     text(&account.user),
@@ -53,7 +55,7 @@ pub(super) fn rows(ctx: &Context<'_>, administrable: bool) -> Vec<Row> {
                     text(&role.name.1),
                     yes(role.with_admin),
                     yes(account.default_roles.contains(&role.name)),
-                    yes(role.mandatory),
+                    yes(ctx.sources.accounts.is_mandatory(&role.name)),
                 ]);
             }
             if seen.insert(role.name.clone()) {

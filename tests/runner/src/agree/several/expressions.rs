@@ -90,7 +90,7 @@ impl Generator<'_> {
         }
     }
 
-    fn columns_of(&self, scope: usize, ty: Type) -> Vec<String> {
+    pub fn columns_of(&self, scope: usize, ty: Type) -> Vec<String> {
         let mut columns = Vec::new();
         for relation in &self.scopes[scope] {
             for column in relation.columns.iter().filter(|c| c.ty == ty) {

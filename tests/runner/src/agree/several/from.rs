@@ -39,9 +39,13 @@ impl Generator<'_> {
         } else {
             self.join(1, depth)
         };
+        let may_use = has_one_id(&relations) && has_one_id(&others);
         relations.extend(others);
         let on = match kind {
             "CROSS JOIN" => Node::text(""),
+            "JOIN" | "LEFT JOIN" | "RIGHT JOIN" if may_use && self.random.one_in(5) => {
+                Node::text(" USING (id)")
+            }
             _ => self.on(&relations, depth),
         };
         let parts = [left.clone(), right.clone(), on];
@@ -74,6 +78,9 @@ impl Generator<'_> {
             return self.derived("", depth);
         }
         let alias = self.alias();
+        if self.random.one_in(16) {
+            return constants(alias, self.random.one_in(2));
+        }
         let table = &self.tables[self.random.below(self.tables.len())];
         let relation = Relation {
             name: alias,
@@ -101,6 +108,35 @@ impl Generator<'_> {
         let columns = result_columns(&types);
         (node, Relation { name, columns })
     }
+}
+
+/// Rows that are written in the query.
+fn constants(name: String, json: bool) -> (Node, Relation) {
+    let text = match json {
+        true => format!(
+            "JSON_TABLE('[{{\"n\": 1, \"s\": \"a\"}}, {{\"n\": \"2\"}}, {{\"s\": null}}]', '$[*]' COLUMNS \
+             (i0 INT PATH '$.n', s0 VARCHAR(5) PATH '$.s' DEFAULT '\"b\"' ON EMPTY, id FOR ORDINALITY)) AS {name}"
+        ),
+        false => {
+            format!("(VALUES ROW(1, 'a', 1), ROW(2, NULL, 2), ROW(NULL, 'b', 3)) AS {name} (i0, s0, id)")
+        }
+    };
+    let column = |name: &str, ty| Column {
+        name: name.to_string(),
+        ty,
+    };
+    let columns = vec![
+        column("i0", Type::Int),
+        column("s0", Type::Text),
+        column("id", Type::Int),
+    ];
+    (Node::text(text), Relation { name, columns })
+}
+
+/// Whether exactly one of the relations has a column `id`, so that USING may name it.
+fn has_one_id(relations: &[Relation]) -> bool {
+    let columns = relations.iter().flat_map(|relation| &relation.columns);
+    columns.filter(|column| column.name == "id").count() == 1
 }
 
 /// The columns of a query's result, which [`Generator`] names by position.

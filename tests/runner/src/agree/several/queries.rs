@@ -211,13 +211,21 @@ impl Generator<'_> {
         }
         keys.sort();
         keys.dedup();
+        let rolled_up = self.random.one_in(6);
+        for (item, &ty) in items.iter_mut().zip(types) {
+            if ty == Type::Int && rolled_up && self.random.one_in(4) {
+                *item = Node::text(format!("GROUPING({})", keys[self.random.below(keys.len())]));
+            } else if ty == Type::Int && self.random.one_in(12) {
+                *item = self.count_up_to_aggregate().unwrap_or_else(|| item.clone());
+            }
+        }
         let filter = self.filter(depth);
         let having = match self.random.one_in(3) {
             true => self.having(),
             false => Node::text(""),
         };
         self.scopes.pop();
-        let rollup = match self.random.one_in(6) {
+        let rollup = match rolled_up {
             true => Node::text(" WITH ROLLUP").optional(),
             false => Node::text(""),
         };
@@ -226,6 +234,19 @@ impl Generator<'_> {
             &format!("SELECT {{}} FROM {{}}{{}} GROUP BY {keys}{{}}{{}}"),
             [named(items), from, filter, rollup, having],
         )
+    }
+
+    /// A subquery with an aggregate of the groups around it.
+    fn count_up_to_aggregate(&mut self) -> Option<Node> {
+        let column = self.key(Type::Int)?;
+        let table = &self.tables[self.random.below(self.tables.len())];
+        let of = table.columns.iter().find(|column| column.ty == Type::Int)?;
+        let function = self.random.pick(&["MIN", "MAX"]);
+        let text = format!(
+            "(SELECT COUNT(*) FROM {} AS q WHERE q.{} <= {function}({column}))",
+            table.name, of.name
+        );
+        Some(Node::text(text))
     }
 
     fn key(&mut self, ty: Type) -> Option<String> {
@@ -335,6 +356,9 @@ impl Generator<'_> {
         let first = self.random.below(columns.len());
         columns.rotate_left(first);
         if window == Window::Peers {
+            if let Some(order) = self.range(direction) {
+                return format!("{partition}{order}");
+            }
             columns.truncate(1);
         }
         let keys: Vec<String> = columns.iter().map(|c| format!("{c}{direction}")).collect();
@@ -343,6 +367,31 @@ impl Generator<'_> {
             false => String::new(),
         };
         format!("{partition}ORDER BY {}{frame}", keys.join(", "))
+    }
+
+    /// Sometimes a frame by the values of one column. It includes the current row, because without it MySQL 8.0.33
+    /// computes windows of tables with one row wrongly.
+    fn range(&mut self, direction: &str) -> Option<String> {
+        let ty = Type::random(self.random);
+        let columns = self.columns_of(self.scopes.len() - 1, ty);
+        if columns.is_empty() || !self.random.one_in(3) {
+            return None;
+        }
+        let frames: &[&str] = match ty {
+            Type::Text => return None,
+            Type::Int | Type::Decimal => &[
+                "BETWEEN 1 PRECEDING AND 1 FOLLOWING",
+                "1.5 PRECEDING",
+                "BETWEEN CURRENT ROW AND 2 FOLLOWING",
+            ],
+            Type::Date => &[
+                "INTERVAL 1 DAY PRECEDING",
+                "BETWEEN CURRENT ROW AND INTERVAL 2 MONTH FOLLOWING",
+            ],
+        };
+        let column = &columns[self.random.below(columns.len())];
+        let frame = self.random.pick(frames);
+        Some(format!("ORDER BY {column}{direction} RANGE {frame}"))
     }
 
     fn frame(&mut self) -> String {

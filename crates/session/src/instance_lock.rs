@@ -1,0 +1,65 @@
+//! LOCK INSTANCE FOR BACKUP: while a session has it, no other session can define or maintain anything, or change
+//! accounts. Rows can be written.
+
+use cluster::TransactionLocks;
+use cluster::metadata_lock::{INSTANCE, SessionLocks, Use};
+use cluster::wait::WaitLimit;
+use types::{Error, Result};
+
+use crate::session::Session;
+
+fn check_privilege(session: &Session) -> Result<()> {
+    session.client.check_any("BACKUP_ADMIN", &[], &["BACKUP_ADMIN"])
+}
+
+fn limit(session: &Session) -> WaitLimit<'_> {
+    WaitLimit {
+        timeout: session.settings.run.metadata_lock_wait,
+        interrupt: &session.process.interrupt,
+    }
+}
+
+/// LOCK INSTANCE FOR BACKUP: waits for the definitions that run.
+///
+/// # Errors
+/// 1227 without the privilege, 1205 after the timeout, 1235 on a store that other nodes may use.
+pub fn lock(session: &mut Session) -> Result<()> {
+    check_privilege(session)?;
+    let cluster = &session.shared.engine.cluster;
+    if cluster.is_shared() {
+        return Err(Error::not_supported(
+            "LOCK INSTANCE on a store that several nodes share",
+            "use FLUSH TABLES WITH READ LOCK",
+        ));
+    }
+    if session.instance_lock.is_none() {
+        let locks: SessionLocks = cluster
+            .metadata_locks()
+            .lock_for_session(&[(INSTANCE, false)], &limit(session))?;
+        session.instance_lock = Some(locks);
+    }
+    Ok(())
+}
+
+/// UNLOCK INSTANCE.
+///
+/// # Errors
+/// 1227 without the privilege.
+pub fn unlock(session: &mut Session) -> Result<()> {
+    check_privilege(session)?;
+    session.instance_lock = None;
+    Ok(())
+}
+
+/// Keeps other sessions from LOCK INSTANCE until the result is dropped. Waits for those that have it.
+///
+/// # Errors
+/// 1205 after the timeout, 1317 when interrupted.
+pub fn enter(session: &Session) -> Result<Option<TransactionLocks>> {
+    if session.instance_lock.is_some() {
+        return Ok(None);
+    }
+    let mut locks = TransactionLocks::new(session.shared.engine.cluster.metadata_locks().clone());
+    locks.acquire(INSTANCE, Use::Write, &limit(session))?;
+    Ok(Some(locks))
+}
