@@ -27,6 +27,19 @@ pub fn too_long(name: &str) -> Error {
     )
 }
 
+/// # Errors
+/// 1470 for a text of more than `longest` characters. `what` says what it is of: `user name`.
+pub fn check_text(text: &str, longest: usize, what: &str) -> Result<()> {
+    if text.chars().count() <= longest {
+        return Ok(());
+    }
+    let shown: String = text.chars().take(70).collect();
+    Err(Error::new(
+        errno::ER_WRONG_STRING_LENGTH,
+        format!("String '{shown}' is too long for {what} (should be no longer than {longest})"),
+    ))
+}
+
 /// Whether two names are the same: MySQL compares them without case, in all scripts. `é` and `É` are, `e` and `é` are not.
 pub fn same_name(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b) || (!(a.is_ascii() && b.is_ascii()) && lower_case(a).eq(lower_case(b)))

@@ -4,25 +4,12 @@
 set -uo pipefail
 
 database=client_mariadb
-failed=0
+source "$(dirname "$0")/check.sh"
 # MariaDB's client would verify the certificate: a server's own is not known to it.
 common=(--no-defaults --default-character-set=utf8mb4)
 tcp=("${common[@]}" --protocol=tcp -h "$STEMDB_HOST" -P "$STEMDB_PORT")
 plain=(--skip-ssl)
 encrypted=(--ssl --skip-ssl-verify-server-cert)
-
-# check NAME EXPECTED COMMAND...: runs the command and compares what it prints, errors included.
-check() {
-    local name=$1 expected=$2 got
-    shift 2
-    got=$("$@" 2>&1)
-    if [[ $got == "$expected" ]]; then
-        echo "ok $name"
-    else
-        failed=1
-        echo "FAIL $name: got '${got//$'\n'/ | }', expected '${expected//$'\n'/ | }'"
-    fi
-}
 
 # The root account over TCP without TLS, on the checks' database.
 sql() {

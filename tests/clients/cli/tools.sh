@@ -5,7 +5,7 @@ set -uo pipefail
 
 tool=$1
 database=client_$tool
-failed=0
+source "$(dirname "$0")/check.sh"
 scratch=$(mktemp -d)
 exporter=
 trap 'rm -rf "$scratch"; [[ -z $exporter ]] || kill "$exporter"' EXIT
@@ -13,19 +13,6 @@ trap 'rm -rf "$scratch"; [[ -z $exporter ]] || kill "$exporter"' EXIT
 sql() {
     mariadb --no-defaults --protocol=tcp -h "$STEMDB_HOST" -P "$STEMDB_PORT" --skip-ssl -u root --skip-column-names \
         --default-character-set=utf8mb4 "$@"
-}
-
-# check NAME EXPECTED COMMAND...: runs the command and compares what it prints, errors included.
-check() {
-    local name=$1 expected=$2 got
-    shift 2
-    got=$("$@" 2>&1)
-    if [[ $got == "$expected" ]]; then
-        echo "ok $name"
-    else
-        failed=1
-        echo "FAIL $name: got '${got//$'\n'/ | }', expected '${expected//$'\n'/ | }'"
-    fi
 }
 
 rows() {

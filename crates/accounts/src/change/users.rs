@@ -7,7 +7,6 @@ use crate::account::{Account, AccountName};
 use crate::options::{OptionChanges, PastPassword};
 use crate::store::AccountStore;
 
-const ER_WRONG_STRING_LENGTH: u16 = 1470;
 const ER_USER_ALREADY_EXISTS: u16 = 3163;
 
 const ER_CREDENTIALS_CONTRADICT_TO_HISTORY: u16 = 3638;
@@ -156,8 +155,8 @@ impl AccountStore {
         now_us: i64,
     ) -> Result<Vec<Warning>> {
         for user in users {
-            check_length(&user.user, 32, "user name")?;
-            check_length(&user.host, 255, "host name")?;
+            types::name::check_text(&user.user, 32, "user name")?;
+            types::name::check_text(&user.host, 255, "host name")?;
         }
         run(self, "CREATE USER", |draft| {
             for new in users {
@@ -223,8 +222,8 @@ impl AccountStore {
         now_us: i64,
     ) -> Result<Vec<Warning>> {
         for (user, host) in roles {
-            check_length(user, 32, "user name")?;
-            check_length(host, 255, "host name")?;
+            types::name::check_text(user, 32, "user name")?;
+            types::name::check_text(host, 255, "host name")?;
         }
         run(self, "CREATE ROLE", |draft| {
             for (user, host) in roles {
@@ -279,8 +278,8 @@ impl AccountStore {
     /// 1396 naming old accounts that do not exist, or whose new name does.
     pub fn rename_users(&self, renames: &[(AccountName, AccountName)]) -> Result<()> {
         for (_, (user, host)) in renames {
-            check_length(user, 32, "user name")?;
-            check_length(host, 255, "host name")?;
+            types::name::check_text(user, 32, "user name")?;
+            types::name::check_text(host, 255, "host name")?;
         }
         run(self, "RENAME USER", |draft| {
             for ((user, host), (new_user, new_host)) in renames {
@@ -304,15 +303,4 @@ impl AccountStore {
         })?;
         Ok(())
     }
-}
-
-fn check_length(text: &str, longest: usize, what: &str) -> Result<()> {
-    if text.chars().count() <= longest {
-        return Ok(());
-    }
-    let shown: String = text.chars().take(70).collect();
-    Err(Error::new(
-        ER_WRONG_STRING_LENGTH,
-        format!("String '{shown}' is too long for {what} (should be no longer than {longest})"),
-    ))
 }

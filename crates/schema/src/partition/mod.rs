@@ -259,7 +259,8 @@ impl Partitioning {
             .collect()
     }
 
-    /// The position of a partition that DROP or REORGANIZE names, with its accents.
+    /// The position of a partition that DROP or REORGANIZE names. MySQL compares names with their accents there, and
+    /// without them where a statement selects or truncates a partition: [`Self::leaves_named`].
     pub fn partition_named(&self, name: &str) -> Option<usize> {
         let mut partitions = self.partitions.iter();
         partitions.position(|partition| types::same_name(&partition.name, name))

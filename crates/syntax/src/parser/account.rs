@@ -61,7 +61,6 @@ pub fn drop_role(parser: &mut Parser<'_>) -> Result<Statement> {
 
 const USER_CHARS_MAX: usize = 32;
 const HOST_CHARS_MAX: usize = 255;
-const ER_WRONG_STRING_LENGTH: u16 = 1470;
 
 /// `user[@host]` or `CURRENT_USER()`.
 pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
@@ -74,12 +73,12 @@ pub fn account_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
         return Ok(current_user());
     }
     let user = user_name(parser)?;
-    check_length(&user, USER_CHARS_MAX, "user name")?;
+    types::name::check_text(&user, USER_CHARS_MAX, "user name")?;
     if !parser.eat_kind(Kind::At) {
         return Ok((user, ANY_HOST.into()));
     }
     let host = host_name(parser)?;
-    check_length(&host, HOST_CHARS_MAX, "host name")?;
+    types::name::check_text(&host, HOST_CHARS_MAX, "host name")?;
     match host.chars().find(|c| matches!(c, '@' | '\0')) {
         Some(symbol) => Err(Error::new(
             errno::ER_UNKNOWN_ERROR,
@@ -126,17 +125,6 @@ fn host_name(parser: &mut Parser<'_>) -> Result<String> {
         _ if parser.at_statement_end() => Ok(String::new()),
         _ => parser.fail(),
     }
-}
-
-fn check_length(text: &str, longest: usize, what: &str) -> Result<()> {
-    if text.chars().count() <= longest {
-        return Ok(());
-    }
-    let shown: String = text.chars().take(70).collect();
-    Err(Error::new(
-        ER_WRONG_STRING_LENGTH,
-        format!("String '{shown}' is too long for {what} (should be no longer than {longest})"),
-    ))
 }
 
 /// A new account has no password to be replaced or retained.

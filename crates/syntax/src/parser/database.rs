@@ -70,8 +70,8 @@ fn database_options(parser: &mut Parser<'_>) -> Result<DatabaseOptions> {
     Ok(options)
 }
 
-/// An optional `CHARACTER SET [=] x` or `COLLATE [=] x`. Fails if it contradicts the clauses before it; whether
-/// the last collation fits the character set is left to whoever looks the names up.
+/// An optional `CHARACTER SET [=] x` or `COLLATE [=] x`. Fails if it contradicts the clauses before it. Whether
+/// the last collation fits the character set is checked where the names are looked up.
 pub fn charset_or_collation(
     parser: &mut Parser<'_>,
     charset: &mut Option<String>,
