@@ -188,11 +188,11 @@ pub(super) fn column_type(
     }
     let plain = |ty| Ok((ty, false));
     match ty.name {
-        TinyInt => plain(integer(binder, name, ty, TypeKind::TinyInt, [4, 3])?),
-        SmallInt => plain(integer(binder, name, ty, TypeKind::SmallInt, [6, 5])?),
-        MediumInt => plain(integer(binder, name, ty, TypeKind::MediumInt, [9, 8])?),
-        Int => plain(integer(binder, name, ty, TypeKind::Int, [11, 10])?),
-        BigInt => plain(integer(binder, name, ty, TypeKind::BigInt, [20, 20])?),
+        TinyInt => plain(integer(binder, name, ty, TypeKind::TinyInt)?),
+        SmallInt => plain(integer(binder, name, ty, TypeKind::SmallInt)?),
+        MediumInt => plain(integer(binder, name, ty, TypeKind::MediumInt)?),
+        Int => plain(integer(binder, name, ty, TypeKind::Int)?),
+        BigInt => plain(integer(binder, name, ty, TypeKind::BigInt)?),
         Bool => plain(SqlType {
             kind: TypeKind::TinyInt,
             length: 1,
@@ -232,7 +232,6 @@ fn integer(
     name: &str,
     ty: &DataType,
     kind: TypeKind,
-    widths: [u32; 2],
 ) -> Result<SqlType> {
     if let Some(width) = ty.length {
         deprecated(
@@ -246,7 +245,7 @@ fn integer(
     Ok(SqlType {
         kind,
         unsigned,
-        length: width.unwrap_or(widths[usize::from(unsigned)]),
+        length: width.or(SqlType::full_width(kind, unsigned)).unwrap_or(SqlType::BIGINT.length),
         zerofill: ty.zerofill,
         ..SqlType::BIGINT
     })

@@ -347,7 +347,7 @@ impl Relation {
                 let column = &table.columns[position];
                 Expr::Column {
                     index: self.id(position).0,
-                    ty: column.ty,
+                    ty: column.ty.as_operand(),
                     nullable: column.nullable || self.or_null,
                     label: Label::column(&table.database, &self.alias, &column.name),
                 }
