@@ -5,7 +5,7 @@
 //! revision, so that older plans are made again. A plan that changes a table's children locks them, so
 //! nothing more is needed when a key is dropped.
 
-use schema::definition::{NewForeignKey, TableName};
+use schema::definition::TableName;
 use schema::foreign_key::{
     KeyIndex, backticked, changing_action, check_child, check_names, check_parent, has_child_index,
     rename_child, unknown_parent,
@@ -28,8 +28,12 @@ const ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN: u16 = 3823;
 
 /// The existing tables that share a foreign key with a new table of this name: its parents, and children that
 /// were created before it.
-pub(crate) fn relatives(schema: &Schema, name: &TableName, keys: &[NewForeignKey]) -> Vec<i64> {
-    let parents = keys.iter().filter_map(|key| id_of(schema, &key.parent));
+pub(crate) fn relatives<'k>(
+    schema: &Schema,
+    name: &TableName,
+    parents: impl Iterator<Item = &'k TableName>,
+) -> Vec<i64> {
+    let parents = parents.filter_map(|parent| id_of(schema, parent));
     let children = children_of(schema, name).into_iter().map(|r| r.child.id);
     sorted(parents.chain(children))
 }
@@ -441,8 +445,15 @@ fn check_types_stay(schema: &Schema, base: &Table, altered: &Altered) -> Result<
             ));
         }
     }
+    // A copied NULL may become another value.
+    let copies = altered.rewrite.is_some_and(|rewrite| rewrite.copies);
+    let loses_null = |old: &&Column| {
+        let new = after.columns.iter().find(|new| new.id == old.id);
+        copies && new.is_some_and(|new| old.nullable && !new.nullable)
+    };
     for key in base.foreign_keys.iter().filter(|key| stays(key)) {
-        if let Some(column) = changed_of(&key.columns) {
+        let mut columns = key.columns.iter().map(|&at| &base.columns[at]);
+        if let Some(column) = columns.find(|column| changed(column) || loses_null(column)) {
             return Err(Error::new(
                 ER_FK_COLUMN_CANNOT_CHANGE,
                 format!(

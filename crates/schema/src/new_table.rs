@@ -66,7 +66,8 @@ pub fn new_table(
         table.set_integer_key(column, &primary);
     }
     table.sort_checks();
-    table.foreign_keys = foreign_key::new_keys(&table, &[], &definition.foreign_keys)?;
+    let keys = foreign_key::new_keys(&table, &[], &definition.foreign_keys)?;
+    table.foreign_keys.clone_from(&keys);
     sort_keys(&mut table);
     indexes::normalize(&mut table)?;
     for (id, index) in (1..).zip(&mut table.indexes) {
@@ -76,6 +77,7 @@ pub fn new_table(
     table.max_index_id = table.indexes.len() as i64;
     table.pre_split_regions = pre_split_bits(&table, definition.pre_split_regions);
     let mut warnings = check_table(&table)?;
+    foreign_key::check_distinct(&[], &keys)?;
     if let Some(layout) = table.auto_random_layout() {
         let times = format!("Available implicit allocation times: {}", layout.last());
         warnings.push(Warning::note(errno::ER_UNKNOWN_ERROR, times));
