@@ -7,9 +7,9 @@
 
 use schema::default_value;
 use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position};
-use schema::foreign_key::{is_superfluous, new_keys};
+use schema::foreign_key::{check_distinct, is_superfluous, new_keys};
 use schema::indexes;
-use schema::limits::{check_table, key_part_bytes_max, shortened_part};
+use schema::limits::{check_table, has_clustered_key, key_part_bytes_max, shortened_part};
 use schema::model::{Column, Default, ForeignKey, Index, IndexPart, SchemaState, Table};
 use schema::sharded_id;
 use types::{Error, Result, SqlType, TypeKind, Warning};
@@ -97,9 +97,13 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
     if changes
         .iter()
-        .any(|change| matches!(change, AlterChange::Validate | AlterChange::Copy))
+        .any(|change| matches!(change, AlterChange::Validate | AlterChange::Copy | AlterChange::OrderBy))
     {
         rewrites(&mut altered.rewrite, Rewrite::BY_COPY);
+    }
+    let orders = changes.iter().any(|change| matches!(change, AlterChange::OrderBy));
+    if orders && !has_clustered_key(&altered.table) {
+        return Err(messages::no_order());
     }
     partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
@@ -141,6 +145,9 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
             altered.warnings.append(&mut warnings);
         }
     }
+    let is_old = |key: &&ForeignKey| altered.new_keys.iter().all(|new| new.name != key.name);
+    let old_keys: Vec<ForeignKey> = altered.table.foreign_keys.iter().filter(is_old).cloned().collect();
+    check_distinct(&old_keys, &altered.new_keys)?;
     altered.warnings.extend(messages::notes(base, changes));
     altered.conversion = conversion(base, &mut altered, ctx);
     Ok(altered)
@@ -153,11 +160,6 @@ fn renames_column(change: &AlterChange) -> bool {
         AlterChange::ModifyColumn { name, column, .. } => !types::same_name(&column.name, name),
         _ => false,
     }
-}
-
-/// Whether a change is a RENAME COLUMN of a column. A later RENAME COLUMN of the same column is error 1054 in MySQL.
-fn renames_it(change: &AlterChange, column: &str) -> bool {
-    matches!(change, AlterChange::RenameColumn { from, .. } if types::same_name(from, column))
 }
 
 /// `AUTO_RANDOM_BASE = next`.
@@ -333,13 +335,10 @@ impl<'a> Draft<'a> {
     }
 
     fn change_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
-        for (number, change) in changes.iter().enumerate() {
+        for change in changes {
             match change {
                 AlterChange::ModifyColumn { name, column, .. } => self.modify_column(name, column)?,
                 AlterChange::RenameColumn { from, to } => {
-                    if changes[..number].iter().any(|other| renames_it(other, from)) {
-                        return Err(messages::unknown_column(from, self.base));
-                    }
                     if types::name::is_too_long(to) {
                         return Err(messages::wrong_column_name(to));
                     }

@@ -4,7 +4,7 @@ use schema::create_options::CreateOptions;
 use schema::expression::Generated;
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
-use types::{Collation, Error, Result, SqlType, TypeKind, Warning, errno};
+use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::collation::{of_clauses, own_collation};
 use super::comment::{self, Commented};
@@ -157,8 +157,9 @@ pub(super) fn column_type(
     ty: &DataType,
     inherited: Collation,
 ) -> Result<(SqlType, bool)> {
-    // The collation of a number has no effect, but it must exist.
-    of_clauses(None, ty.collation.as_deref())?;
+    // The collation of a number has no effect, but it must exist. Bytes have only one.
+    let charset = is_of_bytes(ty.name).then_some(Charset::Binary.name());
+    of_clauses(charset, ty.collation.as_deref())?;
     let written = collation::collation_of_type(binder, ty);
     if ty.zerofill {
         deprecated(
@@ -225,6 +226,14 @@ pub(super) fn column_type(
         Bit => plain(super::members::bit(name, ty.length)?),
         Enum | Set => members::with_members(binder, name, ty, written?, inherited),
     }
+}
+
+fn is_of_bytes(name: TypeName) -> bool {
+    use TypeName::*;
+    matches!(
+        name,
+        Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob | Json
+    )
 }
 
 fn integer(

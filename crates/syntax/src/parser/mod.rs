@@ -451,6 +451,21 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
+    /// A number in a place where MySQL drops what is after the point or the `e`, and takes the largest number for one
+    /// that is too large.
+    pub fn truncated_unsigned(&mut self) -> Result<u64> {
+        if !matches!(self.token.kind, Kind::Integer | Kind::Decimal | Kind::Float) {
+            return self.fail();
+        }
+        let digits = self.word().split(|c: char| !c.is_ascii_digit()).next();
+        let number = match digits.unwrap_or_default() {
+            "" => 0,
+            digits => digits.parse().unwrap_or(u64::MAX),
+        };
+        self.advance();
+        Ok(number)
+    }
+
     pub fn unsigned_32(&mut self) -> Result<u32> {
         let start = self.start();
         u32::try_from(self.unsigned()?).map_err(|_| self.error_at(start))
