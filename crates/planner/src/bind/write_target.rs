@@ -289,11 +289,11 @@ pub fn check_keys(targets: &WriteTargets<'_>) -> Result<()> {
         let Some(table) = target.relation.table() else {
             continue;
         };
-        let parts = table.primary_parts();
-        let moves = target
-            .assignments
-            .iter()
-            .any(|a| parts.iter().any(|part| part.column == a.column));
+        let mut places: Vec<usize> = table.primary_parts().iter().map(|part| part.column).collect();
+        if let Some(function) = table.partition_function()? {
+            places.extend(function.columns());
+        }
+        let moves = target.assignments.iter().any(|a| places.contains(&a.column));
         let is_same = |(id, other): &(&ColumnId, &WriteTarget<'_>)| {
             *id != first && other.relation.table().is_some_and(|t| t.id == table.id)
         };
