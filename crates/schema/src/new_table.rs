@@ -1,13 +1,14 @@
 //! A table as CREATE TABLE defines it: ids for its columns and indexes, names for indexes without one,
 //! MySQL's limits.
 
-use types::{Result, Warning, errno};
+use types::{Result, SqlType, TypeKind, Warning, errno};
 
 use crate::bound::BoundCell;
 use crate::check_constraints::generated_check_name;
+use crate::default_value::implicit;
 use crate::definition::{TableDefinition, TableName};
 use crate::limits::check_table;
-use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
+use crate::model::{Column, Default, Handle, Index, SchemaState, SystemTraits, Table};
 use crate::{foreign_key, indexes, sharded_id};
 
 /// The table that `definition` describes, complete except for its own id (0). `created_us`: microseconds
@@ -85,6 +86,24 @@ pub fn new_table(
     Ok((table, warnings))
 }
 
+/// Gives a column of a table whose rows the server makes what a stored table can have: such columns are described with
+/// empty defaults, and with texts of any length.
+fn make_stored(column: &mut Column) {
+    if column.ty.kind == TypeKind::VarChar && column.ty.max_bytes() > u64::from(u16::MAX) {
+        column.ty = SqlType {
+            kind: TypeKind::LongText,
+            length: u32::MAX,
+            ..column.ty
+        };
+    }
+    if column.default == Default::Literal(String::new()) {
+        column.default = match column.nullable {
+            true => Default::None,
+            false => Default::Literal(implicit(&column.ty)),
+        };
+    }
+}
+
 /// CREATE TABLE ... LIKE: a copy of the definition, whose ids start from 1. Indexes that are still being
 /// built are left out.
 pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
@@ -106,6 +125,9 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
     for column in &mut table.columns {
         column.original_default = None;
+        if source.is_virtual() {
+            make_stored(column);
+        }
     }
     for (number, check) in (1..).zip(&mut table.checks) {
         check.name = generated_check_name(&name.name, number);
