@@ -128,7 +128,7 @@ fn check_bases(table: &Table, key: &ForeignKey) -> Result<()> {
 fn check_waiting(schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()> {
     for reference in children_of(schema, &name_of(table)) {
         if let Some(key) = reference.key().filter(|_| reference.child.id != table.id) {
-            let checked = check_parent(&reference.child, key, table, ctx.foreign_key_checks);
+            let checked = check_parent(&reference.child, key, table, true);
             checked.map_err(|error| match ctx.foreign_key_checks {
                 true => Error::new(ER_CANNOT_ADD_FOREIGN, "Cannot add foreign key constraint"),
                 false => error,
@@ -142,32 +142,26 @@ fn check_waiting(schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()>
 ///
 /// # Errors
 /// 3734, 3780, 1822.
-pub(crate) fn check_renamed(
-    schema: &Schema,
-    altered: &Table,
-    to: &TableName,
-    ctx: &DdlContext,
-) -> Result<()> {
+pub(crate) fn check_renamed(schema: &Schema, altered: &Table, to: &TableName) -> Result<()> {
     let mut parent = altered.clone();
     parent.database.clone_from(&to.database);
     parent.rename(&to.name);
     for reference in children_of(schema, to) {
         if let Some(key) = reference.key().filter(|_| reference.child.id != altered.id) {
-            check_parent(&reference.child, key, &parent, ctx.foreign_key_checks)?;
+            check_parent(&reference.child, key, &parent, true)?;
         }
     }
     Ok(())
 }
 
 fn check_key(schema: &Schema, table: &Table, key: &ForeignKey, ctx: &DdlContext) -> Result<()> {
-    let checks = ctx.foreign_key_checks;
     if key.parent == name_of(table) {
-        return check_parent(table, key, table, checks);
+        return check_parent(table, key, table, true);
     }
     let parent = schema.table(&key.parent.database, &key.parent.name);
     match parent.filter(|parent| parent.view.is_none()) {
-        Some(parent) => check_parent(table, key, parent, checks),
-        None if checks => Err(unknown_parent(key)),
+        Some(parent) => check_parent(table, key, parent, true),
+        None if ctx.foreign_key_checks => Err(unknown_parent(key)),
         None => Ok(()),
     }
 }
