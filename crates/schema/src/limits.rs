@@ -255,7 +255,12 @@ fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
 /// Whether MySQL takes an index for the primary key: in a table without one, the first unique index whose columns
 /// are whole and NOT NULL. (`primaries`: of the indexes up to this one; the primary key comes first.)
 fn is_primary_in_effect(table: &Table, at: usize, primaries: usize) -> bool {
-    primaries == 0 && table.indexes.iter().position(|index| identifies_rows(table, index)) == Some(at)
+    primaries == 0
+        && table
+            .indexes
+            .iter()
+            .position(|index| identifies_rows(table, index))
+            == Some(at)
 }
 
 /// Whether an index is unique, and its columns are whole and NOT NULL.

@@ -78,7 +78,9 @@ fn may_write_only_temporary(session: &Session, statement: &Statement) -> bool {
         Statement::TableMaintenance { tables, .. } => tables.iter().all(is_temporary),
         Statement::AlterTable { name, .. } | Statement::TruncateTable(name) => is_temporary(name),
         Statement::DropTable { names, .. } => names.iter().all(is_temporary),
-        Statement::RenameTable(names) => names.iter().all(|(from, to)| is_temporary(from) && is_temporary(to)),
+        Statement::RenameTable(names) => names
+            .iter()
+            .all(|(from, to)| is_temporary(from) && is_temporary(to)),
         Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)

@@ -343,6 +343,7 @@ impl Conn<'_> {
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
             foreign_key_checks: true,
+            auto_increment: (1, 1),
             require_primary_key: false,
             progress: std::default::Default::default(),
         }
