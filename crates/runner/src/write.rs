@@ -33,7 +33,9 @@ impl Runner<'_> {
             Plan::Insert(insert) => insert
                 .queries()
                 .try_for_each(|root| self.check_join_size(root, with))?,
-            Plan::FoundWrite(write) => self.check_join_size(&write.root, with)?,
+            Plan::FoundWrite(write) => write
+                .queries()
+                .try_for_each(|root| self.check_join_size(root, with))?,
             Plan::Query(_) | Plan::Update(_) | Plan::Delete(_) => {}
         }
         lease::open_for_writing(self.env, self.transaction, temporary.is_some())?;

@@ -19,6 +19,7 @@ use super::delete::Removal;
 use super::foreign_key::ForeignKeys;
 use super::image::{ImageMaker, Row};
 use super::last_insert_id_set;
+use super::row_check::ViewChecker;
 use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::update::{RowsByKey, Update};
@@ -125,7 +126,7 @@ fn update(
     let mut update = Update {
         table,
         assignments,
-        check: found.check.as_ref(),
+        check: ViewChecker::of(found.check.as_ref(), Some(env.memory))?,
         ignore,
         ctx,
         touched: &touched,

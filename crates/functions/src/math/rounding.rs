@@ -3,9 +3,10 @@
 
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
-use crate::Expr;
+use crate::{EvalContext, Expr};
 use crate::bind::arguments::{digits, double_with_decimals};
 use crate::datum::Datum;
+use crate::eval::fold;
 #[cfg(test)]
 use crate::datum::{to_decimal, to_double};
 use crate::expr::{Binding, Call, FunctionDef};
@@ -152,7 +153,8 @@ fn resolve_round(binding: &mut Binding<'_>, extra: u32) -> Result<SqlType> {
     if !ty.is_decimal() {
         return Ok(bigint(ty.unsigned));
     }
-    let places = match binding.args.get(1) {
+    let places = binding.args.get(1);
+    let places = match places.map(|places| fold(places.clone(), &EvalContext::default())) {
         None => Some(0),
         Some(Expr::Literal {
             value: Value::Null, ..

@@ -392,7 +392,7 @@ fn first_block(body: &QueryBody) -> Option<&Select> {
     }
 }
 
-fn operator(written: ast::SetOperator) -> SetOperator {
+pub(super) fn operator(written: ast::SetOperator) -> SetOperator {
     match written {
         ast::SetOperator::Union => SetOperator::Union,
         ast::SetOperator::Intersect => SetOperator::Intersect,

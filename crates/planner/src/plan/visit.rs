@@ -6,7 +6,9 @@ use functions::{Expr, RowPlace};
 use schema::model::Table;
 use types::SqlType;
 
-use super::{Access, ApplyKind, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
+use super::{
+    Access, ApplyKind, JoinKind, Locking, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan,
+};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -239,6 +241,14 @@ fn joined(kind: JoinKind, left: &Rel, right: Vec<SqlType>) -> Vec<SqlType> {
     types
 }
 
+impl Rel {
+    /// The strongest lock of any of its scans.
+    pub fn strongest_lock(&self) -> Option<Locking> {
+        let locks = self.scans().into_iter().filter_map(|scan| scan.locking);
+        locks.reduce(|a, b| if a.exclusive { a } else { b })
+    }
+}
+
 impl Plan {
     /// All scans of stored tables.
     pub fn scans(&self) -> Vec<&TableScan> {
@@ -247,7 +257,7 @@ impl Plan {
             Self::Insert(insert) => insert.queries().flat_map(Rel::scans).collect(),
             Self::Update(update) => vec![&update.target.scan],
             Self::Delete(delete) => vec![&delete.target.scan],
-            Self::FoundWrite(write) => write.root.scans(),
+            Self::FoundWrite(write) => write.queries().flat_map(Rel::scans).collect(),
         }
     }
 }

@@ -32,7 +32,8 @@ use super::image::{Image, ImageMaker, UniqueKey, is_misplaced};
 use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
-use super::{assign, duplicate, row_check};
+use super::row_check::{self, ViewChecker};
+use super::{assign, duplicate};
 use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
@@ -54,7 +55,9 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
     };
     let memory = match (&plan.source, &plan.foreign_keys) {
-        (InsertSource::Values(_) | InsertSource::Literals(_), None) if plan.subqueries().is_empty() => None,
+        (InsertSource::Values(_) | InsertSource::Literals(_), None) if plan.row_queries().next().is_none() => {
+            None
+        }
         _ => Some(Memory::in_transaction(ctx, txn)),
     };
     let mut insert = Insert {
@@ -69,6 +72,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
             _ => None,
         },
         keys: ForeignKeys::of(plan.foreign_keys.as_deref(), memory.as_ref(), ctx)?,
+        check: ViewChecker::of(plan.check.as_ref(), memory.as_ref())?,
         result: DmlResult::default(),
         last_id: 0,
     };
@@ -130,6 +134,7 @@ struct Insert<'p> {
     rows: RowMaker<'p>,
     on_duplicate: Option<OnDuplicate<'p>>,
     keys: Option<ForeignKeys<'p>>,
+    check: Option<ViewChecker<'p>>,
     result: DmlResult,
     /// The AUTO_INCREMENT column's value in the last row, as the statement wrote it. It is the insert id if
     /// the statement wrote rows and generated no id.
@@ -233,8 +238,8 @@ impl Insert<'_> {
         }
         for (row, image) in rows.into_iter().zip(images) {
             warnings.report_until(row.warned);
-            let check = self.plan.check.as_ref();
-            if !row_check::view_admits(check, &row.values, self.plan.ignore, self.ctx.eval)? {
+            let (check, ignore) = (self.check.as_ref(), self.plan.ignore);
+            if !row_check::view_admits(check, &row.values, ignore, writer.txn, self.ctx)? {
                 self.rows.keep_unused_id(&row);
                 continue;
             }

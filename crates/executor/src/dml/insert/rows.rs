@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
-use planner::RowCheck;
-use planner::plan::{InsertPlan, QueryPlan};
+use planner::plan::{InsertPlan, QueryPlan, ViewCheck};
 use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
@@ -130,7 +129,7 @@ pub(super) struct RowMaker<'p> {
     pub(super) template: Cow<'p, Template>,
     /// Set if the table has generated columns or CHECK constraints.
     computed: Option<Computed<'p>>,
-    check: Option<&'p RowCheck>,
+    check: Option<&'p ViewCheck>,
     ignore: bool,
     /// Missing defaults are reported once, after the first row's values have been converted without an error.
     reported_missing: bool,
