@@ -9,8 +9,8 @@ use planner::logical::{
 };
 use planner::plan::{
     Access, AssignedSubqueries, Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan,
-    InsertMode, InsertPlan, InsertSource, LargerPlan, OuterColumn, Plan, QueryPlan, Rel, Route,
-    RowQuery, RowUpdate, UpdatePlan, ViewCheck,
+    InsertMode, InsertPlan, InsertSource, LargerPlan, OuterColumn, Plan, QueryPlan, Rel, Route, RowQuery,
+    RowUpdate, UpdatePlan, ViewCheck,
 };
 use planner::{RowCheck, RowCondition};
 use schema::model::IndexPart;
@@ -322,7 +322,11 @@ fn read_columns(tables: &[LogicalFoundTable]) -> Vec<ColumnId> {
         match found.check.as_ref().map(|check| &check.condition) {
             Some(RowCondition::Row(condition)) => columns.add_all(condition),
             Some(RowCondition::Query(query)) => {
-                query.root.outer_columns().into_iter().for_each(|id| columns.add(id));
+                query
+                    .root
+                    .outer_columns()
+                    .into_iter()
+                    .for_each(|id| columns.add(id));
             }
             None => {}
         }
@@ -331,11 +335,7 @@ fn read_columns(tables: &[LogicalFoundTable]) -> Vec<ColumnId> {
 }
 
 /// A written table over what is read: the columns of `layout`.
-fn found_table(
-    builder: &Builder<'_>,
-    found: LogicalFoundTable,
-    layout: &[ColumnId],
-) -> Result<FoundTable> {
+fn found_table(builder: &Builder<'_>, found: LogicalFoundTable, layout: &[ColumnId]) -> Result<FoundTable> {
     let get = found.table;
     let width = get.table.columns.len();
     let position = |id: ColumnId| {

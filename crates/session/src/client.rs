@@ -98,6 +98,8 @@ impl Client {
         self.identity = Arc::new(Identity {
             current_role,
             reads_files: self.privileges.global.has(Privilege::File),
+            sees_roles: self.privileges.has_dynamic("ROLE_ADMIN")
+                || self.privileges.global.has(Privilege::Super),
             ..Identity::clone(&self.identity)
         });
     }

@@ -3,14 +3,14 @@
 
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
-use crate::{EvalContext, Expr};
 use crate::bind::arguments::{digits, double_with_decimals};
 use crate::datum::Datum;
-use crate::eval::fold;
 #[cfg(test)]
 use crate::datum::{to_decimal, to_double};
+use crate::eval::fold;
 use crate::expr::{Binding, Call, FunctionDef};
 use crate::registry::{Alias, Family, function};
+use crate::{EvalContext, Expr};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,

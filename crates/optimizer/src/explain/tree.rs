@@ -327,7 +327,10 @@ impl Tree {
             expected.read,
             Vec::new(),
         );
-        node.measure.clone_from(&scan.read);
+        // A locking scan filters while it reads, in passes: what it reads is not counted.
+        if scan.locking.is_none() {
+            node.measure.clone_from(&scan.read);
+        }
         if let Some(filter) = &scan.filter {
             let text = format!("Filter: {}", self.text(filter, &names));
             node = Node::new(text, expected.cost, expected.rows, vec![node]);

@@ -10,8 +10,8 @@ use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::bound_query::{BoundQuery, QueryPlace, different_widths};
 use super::from_place::{cannot_reopen, named_columns};
-use super::relation::{Relation, RelationColumn};
 use super::query::operator;
+use super::relation::{Relation, RelationColumn};
 use super::{Binder, limit};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn};
 

@@ -16,8 +16,8 @@ use super::write_target::{not_updatable_column, several_tables};
 use super::{Binder, view, write_target, written_view};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
 use crate::logical::{ColumnId, Logical, LogicalRowCheck};
-use crate::row_check::RowCondition;
 use crate::object_access::{ColumnIds, LockMode};
+use crate::row_check::RowCondition;
 
 pub struct InsertTarget {
     pub table: Arc<Table>,

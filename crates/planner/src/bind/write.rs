@@ -17,8 +17,7 @@ use super::{Binder, filter, foreign_key, limit, literal, write_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
-    LogicalRowCheck,
-    LogicalStatement, LogicalTarget, LogicalUpdate,
+    LogicalRowCheck, LogicalStatement, LogicalTarget, LogicalUpdate,
 };
 use crate::object_access::TableNeeds;
 use crate::plan::{Locking, LockingWait, SortKey};

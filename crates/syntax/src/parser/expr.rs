@@ -404,7 +404,10 @@ mod tests {
         for (text, expected) in [
             ("a or b xor c and d", "(a or (b xor (c and d)))"),
             ("a || b && c", "(a or (b and c))"),
-            ("((a or b) or c) or (d or (e and f))", "(a or b or c or d or (e and f))"),
+            (
+                "((a or b) or c) or (d or (e and f))",
+                "(a or b or c or d or (e and f))",
+            ),
             ("a and (b and (c or d)) and (e)", "(a and b and (c or d) and e)"),
             ("not a = b and c", "((not (a = b)) and c)"),
             ("a = b like c", "(a = (b like c))"),

@@ -29,10 +29,10 @@ use self::rows::{NewRow, NewRows, RowMaker, Template};
 use super::auto_increment::number_of;
 use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, UniqueKey, is_misplaced};
+use super::row_check::{self, ViewChecker};
 use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
-use super::row_check::{self, ViewChecker};
 use super::{assign, duplicate};
 use crate::batch::{ALL_ROWS, batch_bytes};
 use crate::context::{DmlResult, ExecContext};
@@ -55,7 +55,9 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
     };
     let memory = match (&plan.source, &plan.foreign_keys) {
-        (InsertSource::Values(_) | InsertSource::Literals(_), None) if plan.row_queries().next().is_none() => {
+        (InsertSource::Values(_) | InsertSource::Literals(_), None)
+            if plan.row_queries().next().is_none() =>
+        {
             None
         }
         _ => Some(Memory::in_transaction(ctx, txn)),
