@@ -13,7 +13,6 @@ use rustix::fs::{Mode, OFlags};
 use schema::privilege::Privilege;
 use types::{Error, Result, errno};
 
-use crate::shared::Shared;
 use crate::variables::{GlobalVariables, lookup};
 use crate::view::SessionView;
 

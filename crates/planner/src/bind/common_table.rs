@@ -8,9 +8,8 @@ use std::sync::Arc;
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
-use super::bound_query::{BoundQuery, QueryPlace, different_widths};
+use super::bound_query::{BoundQuery, QueryPlace, different_widths, operator};
 use super::from_place::{cannot_reopen, named_columns};
-use super::query::operator;
 use super::relation::{Relation, RelationColumn};
 use super::{Binder, limit};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn};
