@@ -715,6 +715,15 @@ impl EngineTransaction for TikvTransaction {
         held.is_some_and(|held| held.cluster == InCluster::Exclusive)
     }
 
+    /// No lock is taken on a version newer than the timestamp that it is requested at.
+    fn is_unchanged_since(&self, key: &[u8], ts: Timestamp) -> bool {
+        self.holds(key)
+            && self
+                .cluster
+                .as_ref()
+                .is_some_and(|locks| locks.for_update_ts <= ts)
+    }
+
     fn owner(&self) -> Owner {
         self.owner
     }

@@ -313,6 +313,11 @@ pub trait EngineTransaction: Send + Sync {
     /// Whether the transaction holds the exclusive lock of a key.
     fn holds(&self, key: &[u8]) -> bool;
 
+    /// Whether a locked key certainly has no version newer than `ts`. False also if only a read can tell.
+    fn is_unchanged_since(&self, _key: &[u8], _ts: Timestamp) -> bool {
+        false
+    }
+
     /// What its locks are listed under ([`Engine::locked_keys`]).
     fn owner(&self) -> Owner;
 

@@ -303,6 +303,11 @@ impl TransactionContext {
         let early = self.early_savepoints.drain(..);
         let savepoints = early.map(|name| (name, transaction.savepoint())).collect();
         let isolation = next.isolation.unwrap_or(settings.isolation);
+        // "WITH CONSISTENT SNAPSHOT applies only to REPEATABLE READ" (manual 13.3.1).
+        let snapshot_taken = options.consistent_snapshot && isolation == Isolation::RepeatableRead;
+        if snapshot_taken {
+            transaction.keep_snapshot();
+        }
         Ok(self.open.insert(Open {
             transaction,
             lasting,
@@ -314,8 +319,7 @@ impl TransactionContext {
             began_with_snapshot: options.consistent_snapshot,
             isolation,
             read_only,
-            // "WITH CONSISTENT SNAPSHOT applies only to REPEATABLE READ" (manual 13.3.1).
-            snapshot_taken: options.consistent_snapshot && isolation == Isolation::RepeatableRead,
+            snapshot_taken,
             first_statement: None,
             savepoints,
         }))
@@ -382,13 +386,32 @@ impl TransactionContext {
             return Ok(false);
         }
         self.ensure(env)?;
+        self.take_snapshot()?;
+        Ok(true)
+    }
+
+    /// Moves the open transaction's plain reads to where its isolation level wants them for a statement that
+    /// begins.
+    fn take_snapshot(&mut self) -> Result<()> {
         if let Some(open) = &mut self.open
             && (open.isolation == Isolation::ReadCommitted || !open.snapshot_taken)
         {
             open.transaction.refresh_snapshot()?;
             open.snapshot_taken = true;
+            if open.isolation == Isolation::RepeatableRead {
+                open.transaction.keep_snapshot();
+            }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// The same for a statement that locks or writes and reads some of its tables without locks. The
+    /// transaction is open. One that began with the statement has its snapshot.
+    pub(crate) fn take_snapshot_beside_locks(&mut self) -> Result<()> {
+        match self.in_transaction() {
+            true => self.take_snapshot(),
+            false => Ok(()),
+        }
     }
 
     /// A statement without a plan has read definitions, or looked at tables only: with autocommit off it is

@@ -38,6 +38,9 @@ impl Runner<'_> {
         }
         lease::open_for_writing(self.env, self.transaction, temporary.is_some())?;
         let insert_select = self.insert_select_locking();
+        if insert_select.is_none() && plan.reads_without_locks() {
+            self.transaction.take_snapshot_beside_locks()?;
+        }
         let execution = Execution { env: self.env, with };
         let is_whole = self.transaction.ends_with_statement();
         let result = execution.write(plan, self.transaction.opened()?, insert_select, is_whole);

@@ -157,6 +157,19 @@ impl Rel {
         scans
     }
 
+    /// Whether it reads the present of a stored table without locks, unless the statement locks all that it
+    /// reads.
+    pub fn reads_without_locks(&self) -> bool {
+        let is_plain = |scan: &TableScan| scan.as_of.is_none() && scan.locking.is_none();
+        let mut reads = false;
+        self.walk(&mut |rel| match rel {
+            Self::Scan(scan) => reads |= is_plain(scan),
+            Self::LookupJoin(join) => reads |= is_plain(&join.right),
+            _ => {}
+        });
+        reads
+    }
+
     /// This operator and those below it, from the top down to the first that has no input or several.
     #[inline]
     pub fn operators(&self) -> impl Iterator<Item = &Self> {
@@ -248,6 +261,17 @@ impl Plan {
             Self::Update(update) => vec![&update.target.scan],
             Self::Delete(delete) => vec![&delete.target.scan],
             Self::FoundWrite(write) => write.root.scans(),
+        }
+    }
+
+    /// [`Rel::reads_without_locks`] of what a write reads. UPDATE and DELETE of one table lock the rows that
+    /// they read.
+    pub fn reads_without_locks(&self) -> bool {
+        match self {
+            Self::Query(query) => query.root.reads_without_locks(),
+            Self::Insert(insert) => insert.queries().any(Rel::reads_without_locks),
+            Self::Update(_) | Self::Delete(_) => false,
+            Self::FoundWrite(write) => write.root.reads_without_locks(),
         }
     }
 }
