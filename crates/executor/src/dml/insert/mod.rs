@@ -12,6 +12,7 @@ mod on_duplicate;
 mod rows;
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -33,13 +34,14 @@ use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
 use super::{assign, duplicate, row_check};
-use crate::batch::{ALL_ROWS, batch_bytes};
+use crate::batch::ALL_ROWS;
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
 use crate::operator::{sort, tree};
 use crate::source::ReadSource;
+use crate::spill::HeldRows;
 
 /// Runs an INSERT or REPLACE in a transaction. On failure the caller undoes what was written.
 ///
@@ -154,7 +156,7 @@ impl Insert<'_> {
         let holds_least_after_sort = sort::holds_least_after_sort(&below);
         if query.locking.or(implied).is_some() {
             let gathers = !locks_at_once(&below, false, implied.is_some());
-            let mut gathered = Vec::new();
+            let mut gathered = HeldRows::builder();
             let mut root = None;
             loop {
                 let mut source = ReadSource::Transaction(txn);
@@ -169,8 +171,7 @@ impl Insert<'_> {
                 };
                 match root.next(&mut env, ALL_ROWS)? {
                     Some(batch) if gathers => {
-                        memory.grow(batch_bytes(&batch))?;
-                        gathered.push(batch);
+                        gathered.add(batch, memory, ctx)?;
                     }
                     Some(batch) => {
                         let new = self.rows_of(&batch, query, projected);
@@ -180,7 +181,8 @@ impl Insert<'_> {
                 }
             }
             let mut writer = Writer::new(txn, maker, ctx);
-            for batch in gathered {
+            let mut gathered = Rc::new(gathered.finish()?).read()?;
+            while let Some(batch) = gathered.next()? {
                 let new = self.rows_of(&batch, query, projected);
                 self.write(new, &mut writer)?;
             }
