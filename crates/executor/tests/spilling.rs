@@ -34,9 +34,12 @@ fn db() -> Db {
 
 const LITTLE: usize = 64 << 10;
 
+/// A batch of rows fits in it, but not all keys.
+const FEW_GROUPS: usize = 320 << 10;
+
 /// The rows with little memory are those with all memory, whatever their order.
-fn same_rows(c: &mut Conn<'_>, sql: &str) {
-    let (mut all, mut few) = both(c, sql);
+fn same_rows(c: &mut Conn<'_>, limit: usize, sql: &str) {
+    let (mut all, mut few) = both(c, limit, sql);
     all.sort();
     few.sort();
     assert!(!all.is_empty(), "{sql}");
@@ -45,15 +48,15 @@ fn same_rows(c: &mut Conn<'_>, sql: &str) {
 
 /// In the same order, too.
 fn same(c: &mut Conn<'_>, sql: &str) {
-    let (all, few) = both(c, sql);
+    let (all, few) = both(c, LITTLE, sql);
     assert!(!all.is_empty(), "{sql}");
     assert_eq!(few, all, "{sql}");
 }
 
-fn both(c: &mut Conn<'_>, sql: &str) -> (Vec<String>, Vec<String>) {
+fn both(c: &mut Conn<'_>, limit: usize, sql: &str) -> (Vec<String>, Vec<String>) {
     c.memory_limit_bytes = 64 << 20;
     let all = c.rows(sql);
-    c.memory_limit_bytes = LITTLE;
+    c.memory_limit_bytes = limit;
     let few = c.rows(sql);
     c.memory_limit_bytes = 64 << 20;
     (all, few)
@@ -82,7 +85,7 @@ fn sorts() {
     ] {
         same(&mut c, sql);
     }
-    same_rows(&mut c, "select id, s from t order by rand()");
+    same_rows(&mut c, LITTLE, "select id, s from t order by rand()");
     c.memory_limit_bytes = LITTLE;
     let mut shuffled = c.rows("select id from t order by rand()");
     shuffled.sort_by_key(|id| id.parse::<u32>().unwrap());
@@ -122,7 +125,7 @@ fn groups_and_sets() {
         "(select s from t intersect select s from copy) except select s from t where g = 1",
         "select count(*) from (select distinct s from t) d",
     ] {
-        same_rows(&mut c, sql);
+        same_rows(&mut c, FEW_GROUPS, sql);
     }
 }
 
@@ -194,6 +197,7 @@ fn windows() {
     );
     same_rows(
         &mut c,
+        LITTLE,
         "select s, row_number() over (order by u) from t limit 3000",
     );
     c.memory_limit_bytes = LITTLE;
@@ -215,7 +219,7 @@ fn common_tables() {
            select n, count(*), sum(id), max(s) from c group by n",
     ] {
         c.cte_max_recursion_depth = 1000;
-        same_rows(&mut c, sql);
+        same_rows(&mut c, LITTLE, sql);
     }
 }
 
@@ -225,7 +229,7 @@ fn changes() {
     let mut c = db.conn();
     c.exec("create table small (id int primary key, v int)");
     c.exec("insert into small select id, 0 from t where id % 4 = 0");
-    c.memory_limit_bytes = 512 << 10;
+    c.memory_limit_bytes = 2 << 20;
     assert_eq!(
         c.exec("update t join small on small.id = t.id set t.n = -1, small.v = length(t.s)")
             .affected,

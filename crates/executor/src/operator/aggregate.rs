@@ -92,6 +92,8 @@ impl<'p> Aggregate<'p> {
             // The one group exists before any row does.
             self.groups.numbers.insert(Box::default(), 0);
         }
+        // The last batch before there is no memory for more groups is not counted.
+        let most_bytes = BATCH_BYTES.min(env.ctx.memory_limit_bytes / 16);
         let mut any = false;
         let mut rest = None;
         loop {
@@ -113,7 +115,7 @@ impl<'p> Aggregate<'p> {
             }
             self.count(env)?;
             let most = self.step.saturating_mul(4).min(BATCH_ROWS);
-            self.step = (2 * BATCH_BYTES * rows / bytes.max(1)).clamp(1, most);
+            self.step = (2 * most_bytes * rows / bytes.max(1)).clamp(1, most);
             any = true;
         }
         let count = self.groups.numbers.len();
@@ -128,7 +130,10 @@ impl<'p> Aggregate<'p> {
         let result = batch_of(&self.schema, columns, count)?;
         self.accumulators.clear();
         self.groups.numbers = HashMap::new();
-        self.held.resize(batch_bytes(&result), env.memory)?;
+        if !self.held.try_resize(batch_bytes(&result), env.memory)? && !self.is_full {
+            // Beside groups that have all been counted, this is too much.
+            self.held.resize(batch_bytes(&result), env.memory)?;
+        }
         Ok(result)
     }
 

@@ -135,6 +135,9 @@ impl<'p> PiecesBuilder<'p> {
 
     fn write_groups(&mut self, env: &Env<'_, '_>) -> Result<()> {
         let ends = std::mem::take(&mut self.ends);
+        if ends.is_empty() {
+            return Ok(());
+        }
         let mut columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(ends))];
         for values in &mut self.values {
             let arrays: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
