@@ -206,10 +206,13 @@ impl TikvTransaction {
             // anyway.
             let since = since.max(self.start_ts + 1);
             let upgraded = self.lock_exclusively(&[key], request(Some(since)), got);
-            upgraded.map_err(|error| match error {
-                Error::WriteConflict { .. } => Error::Deadlock,
-                error => error,
-            })?;
+            // Whatever was in the way, the shared lock is gone, and the transaction depends on what it has read.
+            if let Err(error) = &upgraded {
+                tracing::debug!(%error, "a shared lock was not made an exclusive one");
+            }
+            if upgraded.is_err() || got.get(key) == Some(&LockOutcome::Skipped) {
+                return Err(failure::locks_lost());
+            }
         }
         if new.is_empty() {
             return Ok(());
