@@ -30,6 +30,9 @@ const COMMIT_FACTOR: usize = 3;
 /// Memory that a row lock takes: its entry in the lock table, its key, and what the owner holds of it.
 const LOCK_BYTES: usize = 240;
 
+/// So many locks are requested before their memory is counted.
+const UNCOUNTED_LOCKS_MAX: usize = 1_024;
+
 /// Releases the memory before it calls `done`.
 fn freed_after(memory: Account, done: CommitDone) -> CommitDone {
     Box::new(move |outcome| {
@@ -55,6 +58,8 @@ pub struct Transaction {
     memory: Account,
     /// What of it is for locks.
     lock_bytes: usize,
+    /// How many have been requested since they were counted.
+    uncounted_locks: usize,
     /// Set when a savepoint was used after its end: it is unknown what should be committed.
     broken: bool,
     /// Of an engine that checks promises.
@@ -89,6 +94,7 @@ impl Transaction {
             start_ts,
             memory: Account::new(memory, Holder::Transaction, usize::MAX),
             lock_bytes: 0,
+            uncounted_locks: 0,
             options,
             limits,
             broken: false,
@@ -174,7 +180,7 @@ impl Transaction {
             return keys.iter().map(|key| Ok(Locked::Value(self.get(key)?))).collect();
         }
         let mut locked = self.locks.lock(keys, options)?;
-        self.count_locks(keys)?;
+        self.count_locks(keys.len())?;
         if !self.buffer.is_empty() {
             for (key, answer) in keys.iter().zip(&mut locked) {
                 if let (Some(write), Locked::Value(value)) = (self.buffer.get(key), answer) {
@@ -193,6 +199,7 @@ impl Transaction {
             return Ok(self.get(key)?.map(Arc::from));
         }
         let value = self.locks.lock_one(key, options)?;
+        self.count_locks(1)?;
         Ok(match self.buffer.get(key) {
             Some(write) => write.map(Arc::from),
             None => value,
@@ -208,19 +215,28 @@ impl Transaction {
             true => Ok(vec![true; keys.len()]),
             false => {
                 let locked = self.locks.lock_only(keys, options)?;
-                self.count_locks(keys)?;
+                self.count_locks(keys.len())?;
                 Ok(locked)
             }
         }
     }
 
-    /// Counts the memory of the locks. Those of single keys are counted with the next ones of several.
-    fn count_locks(&mut self, keys: &[Vec<u8>]) -> Result<()> {
-        if keys.len() <= 1 {
-            return Ok(());
+    /// Counts the memory of the locks, from time to time.
+    #[inline]
+    fn count_locks(&mut self, requested: usize) -> Result<()> {
+        self.uncounted_locks += requested;
+        match self.uncounted_locks < UNCOUNTED_LOCKS_MAX {
+            true => Ok(()),
+            false => self.count_locks_now(),
         }
+    }
+
+    #[cold]
+    fn count_locks_now(&mut self) -> Result<()> {
         self.lock_bytes = self.locks.lock_count().saturating_mul(LOCK_BYTES);
-        self.account(self.buffer.size_bytes())
+        self.account(self.buffer.size_bytes())?;
+        self.uncounted_locks = 0;
+        Ok(())
     }
 
     /// `bytes`: of the writes.
