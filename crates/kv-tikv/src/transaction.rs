@@ -6,6 +6,7 @@
 
 use crate::commit::{Change, Commit, CommitOutcome, Write};
 use crate::failure;
+use crate::heartbeat::Lifetime;
 use crate::locks::{ClusterLocks, LockOutcome, Request, release};
 use crate::node::Node;
 use crate::prober::PROBE_AFTER;
@@ -46,7 +47,7 @@ pub struct TikvTransaction {
     optimistic: bool,
     /// It may commit at any timestamp after its start; see [`TxnOptions::single_statement`].
     single_statement: bool,
-    lock_ttl: Duration,
+    lifetime: Lifetime,
     held: HashMap<Arc<[u8]>, Held>,
     /// How often it waited for other connections of this process.
     local_waits: u64,
@@ -60,23 +61,33 @@ pub struct TikvTransaction {
 }
 
 impl TikvTransaction {
-    /// The caller has pinned `start_ts`. It stays pinned until the end, whatever the caller reads by then.
+    /// The caller has pinned `start_ts`. It stays pinned until the end, whatever the caller reads by then, unless
+    /// the transaction is for locks only: those are no concern of a garbage collection.
     pub fn new(node: Arc<Node>, start_ts: Timestamp, options: &TxnOptions) -> Result<Self> {
-        node.pins.pin(start_ts)?;
-        let lock_ttl = options.lock_ttl.unwrap_or(node.cluster.options.lock_ttl);
+        if !options.locks_only {
+            node.pins.pin(start_ts)?;
+        }
+        let configured = Lifetime::configured(&node.cluster.options);
+        let lifetime = Lifetime {
+            ttl: options.lock_ttl.unwrap_or(configured.ttl),
+            longest: match options.locks_only {
+                true => Duration::MAX,
+                false => configured.longest,
+            },
+        };
         Ok(Self {
             owner: node.new_owner(),
             node,
             start_ts,
             optimistic: options.optimistic,
             single_statement: options.single_statement,
-            lock_ttl,
+            lifetime,
             held: HashMap::new(),
             local_waits: 0,
             cluster: None,
             changed: HashMap::new(),
             absent: HashSet::new(),
-            pinned: true,
+            pinned: !options.locks_only,
         })
     }
 
@@ -258,7 +269,7 @@ impl TikvTransaction {
         let prefixed = keys.iter().map(|key| keyspace.key(key)).collect();
         let locks = self
             .cluster
-            .get_or_insert_with(|| ClusterLocks::new(self.start_ts, self.lock_ttl));
+            .get_or_insert_with(|| ClusterLocks::new(self.start_ts, self.lifetime));
         let had_none = locks.is_empty();
         let mut answers = HashMap::new();
         let locked = locks.lock(&node.cluster, &node.heartbeats, prefixed, request, &mut answers);
@@ -479,7 +490,7 @@ impl TikvTransaction {
                 heartbeats: &self.node.heartbeats,
                 start_ts,
                 primary: primary.clone(),
-                lock_ttl: self.lock_ttl,
+                lifetime: self.lifetime,
                 writes: writes.clone(),
                 for_update_ts: 0,
                 // PD gave this timestamp to this transaction only, so no snapshot has the commit's
@@ -568,7 +579,7 @@ impl TikvTransaction {
             heartbeats: &node.heartbeats,
             start_ts,
             primary,
-            lock_ttl: self.lock_ttl,
+            lifetime: self.lifetime,
             writes,
             for_update_ts,
             // The commit must be later than every snapshot taken before it was requested. A transaction of
@@ -716,6 +727,10 @@ impl EngineTransaction for TikvTransaction {
     fn holds(&self, key: &[u8]) -> bool {
         let held = self.held.get(key);
         held.is_some_and(|held| held.cluster == InCluster::Exclusive)
+    }
+
+    fn has_lost_locks(&self) -> bool {
+        self.cluster.as_ref().is_some_and(ClusterLocks::is_lost)
     }
 
     fn owner(&self) -> Owner {

@@ -85,11 +85,17 @@ impl Transaction {
         if let Some(interrupt) = &options.interrupt {
             interrupt.set_transaction(locks.owner());
         }
+        let promises = engine.checks_promises().then(Box::default);
+        let start = options.optimistic.then(|| snapshot.clone());
+        let snapshot = match options.locks_only {
+            true => Snapshot::latest(Arc::clone(engine)),
+            false => snapshot,
+        };
         Ok(Self {
             locks,
-            promises: engine.checks_promises().then(Box::default),
+            promises,
             buffer: Arc::default(),
-            _start: options.optimistic.then(|| snapshot.clone()),
+            _start: start,
             snapshot,
             start_ts,
             memory: Account::new(memory, Holder::Transaction, usize::MAX),
@@ -350,6 +356,12 @@ impl Transaction {
         self.locks.settle(self.options.interrupt.as_deref())
     }
 
+    /// Whether the cluster has reported that its locks are gone: this process or the network has stalled for longer
+    /// than they last. Others may have taken them since.
+    pub fn has_lost_locks(&self) -> bool {
+        self.locks.has_lost_locks()
+    }
+
     /// How many keys this transaction has locked.
     pub fn lock_count(&self) -> usize {
         self.locks.lock_count()
@@ -417,7 +429,7 @@ impl Transaction {
             self.limits.check_value(value)?;
         }
         let is_private = self.is_private(&key);
-        if self.options.read_only && !is_private {
+        if (self.options.read_only || self.options.locks_only) && !is_private {
             return Err(Error::ReadOnly);
         }
         self.limits.check_key(&key)?;

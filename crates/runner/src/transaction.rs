@@ -295,6 +295,7 @@ impl TransactionContext {
             single_statement: !lasting,
             defer_duplicate_checks: self.defers_duplicates && !lasting,
             lock_ttl: None,
+            locks_only: false,
             commit_lock_wait: settings.row_lock_wait,
             interrupt: Some(env.interrupt.clone()),
             max_bytes: None,
