@@ -32,6 +32,14 @@ test=(
     "venv python3-venv"
     "python-headers python3-dev"
     "chromium chromium"
+    "ruby ruby"
+    "/usr/lib/ruby/vendor_ruby/mysql2.rb ruby-mysql2"
+    "/usr/share/rubygems-integration/all/specifications/activerecord-*.gemspec ruby-activerecord"
+    "php php-cli"
+    "php-mysql php-mysql"
+    "/usr/share/php/Illuminate/Database/autoload.php php-illuminate-database"
+    "/usr/share/php/Illuminate/Events/autoload.php php-illuminate-events"
+    "/usr/share/php/Doctrine/DBAL/autoload.php php-doctrine-dbal"
 )
 
 there() {
@@ -40,6 +48,8 @@ there() {
     venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
     haproxy) command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] ;;
     python-headers) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' 2>/dev/null ;;
+    php-mysql) php -r 'exit((int) !extension_loaded("pdo_mysql"));' 2>/dev/null ;;
+    /*) compgen -G "$1" >/dev/null ;;
     *) command -v "$1" >/dev/null ;;
     esac
 }

@@ -37,6 +37,28 @@ pub(crate) fn covers(pattern: &str, other: &str) -> bool {
     matches(&parts(pattern), &parts(other))
 }
 
+/// Whether there are names that both patterns match.
+pub(crate) fn overlap(a: &str, b: &str) -> bool {
+    let (a, b) = (parts(a), parts(b));
+    // `ends[j]`: whether what is left of `a` and `b[j..]` can match the same text.
+    let mut ends = vec![false; b.len() + 1];
+    for i in (0..=a.len()).rev() {
+        let below = ends.clone();
+        for j in (0..=b.len()).rev() {
+            ends[j] = match (a.get(i), b.get(j)) {
+                (None, None) => true,
+                (Some(Part::Any), right) => below[j] || right.is_some() && ends[j + 1],
+                (left, Some(Part::Any)) => ends[j + 1] || left.is_some() && below[j],
+                (Some(left), Some(right)) => {
+                    (left == right || *left == Part::One || *right == Part::One) && below[j + 1]
+                }
+                (None, Some(_)) | (Some(_), None) => false,
+            };
+        }
+    }
+    ends[0]
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Char(char),
@@ -123,6 +145,24 @@ mod tests {
             ("_", "", false),
         ] {
             assert_eq!(is_match(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn patterns_overlap_where_a_name_matches_both() {
+        for (a, b, expected) in [
+            ("p%1", "pq%", true),
+            ("p%1", "q%", false),
+            ("my_app", "my_app2", false),
+            ("my_app", "my%", true),
+            ("%a", "b%", true),
+            ("%a", "b", false),
+            ("%", "", true),
+            ("a\\%", "a%", true),
+            ("a\\%", "a_b", false),
+        ] {
+            assert_eq!(overlap(a, b), expected, "{a} {b}");
+            assert_eq!(overlap(b, a), expected, "{b} {a}");
         }
     }
 

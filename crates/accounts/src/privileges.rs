@@ -153,6 +153,25 @@ impl Privileges {
         }
     }
 
+    /// Adds what another account has on databases and, with `tables`, on tables and columns that this one has no entry for.
+    /// An own pattern comes before another account's pattern for each database that both match, however specific they are.
+    /// Of patterns that only overlap, the other one is left out for all databases, so that nothing is allowed too much.
+    pub(crate) fn add_absent(&mut self, other: &Self, tables: bool) {
+        for (database, privileges) in &other.on_databases {
+            let is_behind = |own: &String| match plain_name(own) {
+                Some(_) => pattern::covers(own, database),
+                None => pattern::overlap(own, database),
+            };
+            if !self.on_databases.keys().any(is_behind) {
+                self.on_databases.insert(database.clone(), *privileges);
+            }
+        }
+        for (database, table, privileges) in other.granted_tables().filter(|_| tables) {
+            let own = self.on_tables.entry(database.clone()).or_default();
+            own.entry(table.clone()).or_insert_with(|| privileges.clone());
+        }
+    }
+
     /// A restriction stays unless one of both has the privilege without it. Before the global ones are merged.
     fn merge_restrictions(&mut self, other: &Self) {
         if self.restrictions.is_empty() && other.restrictions.is_empty() {

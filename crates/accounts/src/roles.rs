@@ -1,6 +1,7 @@
 //! What roles add to an account.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::account::{Account, AccountName};
 use crate::privileges::Privileges;
@@ -14,6 +15,35 @@ impl Accounts {
         let mut privileges = account.privileges.clone();
         for role in self.roles_within(active.iter()) {
             privileges.merge(&role.privileges);
+        }
+        privileges
+    }
+
+    /// [`Accounts::privileges_with`] for a client that has logged in to the account. As long as no role is active, it also has
+    /// what has been granted on databases and tables to the same user at other hosts that match the client, and on
+    /// databases to the anonymous user: the most specific host that has a grant decides (manual 6.2.7).
+    /// `specificity`: how specific a host is for the client, and `None` if it does not match.
+    pub fn privileges_of_client<S: Ord>(
+        &self,
+        account: &Account,
+        active: &[AccountName],
+        specificity: impl Fn(&str) -> Option<S>,
+    ) -> Privileges {
+        let mut privileges = self.privileges_with(account, active);
+        if !active.is_empty() {
+            return privileges;
+        }
+        let is_other = |other: &&Arc<Account>| {
+            let is_of_user = other.user == account.user || other.user.is_empty();
+            is_of_user && (&other.user, &other.host) != (&account.user, &account.host)
+        };
+        let others = self.iter().filter(is_other);
+        let mut others: Vec<_> = others
+            .filter_map(|other| Some((specificity(&other.host)?, other)))
+            .collect();
+        others.sort_by(|(a, _), (b, _)| b.cmp(a));
+        for (_, other) in others {
+            privileges.add_absent(&other.privileges, other.user == account.user);
         }
         privileges
     }

@@ -168,14 +168,6 @@ fn statements_fail_whole() {
         accounts.alter_users(&[account("ac2", "y")], true, 0).unwrap()[0].code,
         3162
     );
-    let long = account(&"x".repeat(36), "");
-    let error = accounts.create_users(&[long], false, 0).unwrap_err();
-    assert!(
-        error.code == 1470
-            && error
-                .message
-                .ends_with("is too long for user name (should be no longer than 32)")
-    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Carries MySQL errors through DataFusion and out again.
 
+use arrow::error::ArrowError;
 use datafusion_common::DataFusionError;
 use types::{Error, errno};
 
@@ -24,6 +25,11 @@ pub fn to_mysql(error: DataFusionError) -> Error {
             errno::ER_MEMORY_EXCEEDED,
             "Out of memory for this statement: raise stemdb_memory_limit, or run it while fewer large statements run",
         ),
+        DataFusionError::IoError(error) => executor::io_failed(error),
+        DataFusionError::ArrowError(error, _) => match error.as_ref() {
+            ArrowError::IoError(_, error) => executor::io_failed(error),
+            other => Error::internal(other),
+        },
         other => Error::internal(other),
     }
 }

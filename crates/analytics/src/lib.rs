@@ -50,7 +50,7 @@ use planner::plan::{QueryPlan, Rel};
 use types::Result;
 
 pub use limits::Limits;
-use limits::SpillingJoins;
+use limits::Spilling;
 
 use crate::budget::Budget;
 use crate::running::Running;
@@ -81,12 +81,12 @@ pub fn joins_wide_rows(plan: &QueryPlan, source: &Source) -> Result<bool> {
     Ok(joins && width::row_bytes(&plan.root, source)? > limits::ROW_BYTES_MAX)
 }
 
-/// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory; if they are too large,
-/// and no row has been passed on yet, the query starts again with joins that spill: those of large sides at first, and
-/// if need be all of them, at last in one partition.
+/// Runs a query and passes its rows to `sink` as they come. Joins hold one side in memory, and sorts with a limit as
+/// many rows; if they are too large, and no row has been passed on yet, the query starts again with sorts of all rows
+/// and joins that spill: those of large sides at first, and if need be all of them, at last in one partition.
 ///
-/// `false`: it has passed no row on and has to run in `executor`, where it can wait for memory. A pipeline cannot wait:
-/// other statements may be waiting for memory that this query holds.
+/// `false`: it has passed no row on and has to run in `executor`, which can wait for memory, and spills what cannot
+/// spill here. A pipeline cannot wait: other statements may be waiting for memory that this query holds.
 pub fn query(
     plan: &QueryPlan,
     source: &Source,
@@ -95,12 +95,13 @@ pub fn query(
 ) -> Result<bool> {
     let mut sink = Passed { sink, any: false };
     let warned = eval.warnings.count();
-    let mut result = run(plan, source, eval, SpillingJoins::Nothing, &mut sink);
+    let mut result = run(plan, source, eval, Spilling::Nothing, &mut sink);
     let is_short =
         |result: &datafusion_common::Result<()>| result.as_ref().is_err_and(error::is_short_of_memory);
-    let methods: &[SpillingJoins] = match joins_by_keys(&plan.root) {
-        true => &[SpillingJoins::Large, SpillingJoins::All, SpillingJoins::AllInOne],
-        false => &[SpillingJoins::AllInOne],
+    let methods: &[Spilling] = match (joins_by_keys(&plan.root), sorts_with_limit(&plan.root)) {
+        (true, _) => &[Spilling::Large, Spilling::All, Spilling::AllInOne],
+        (false, true) => &[Spilling::Large, Spilling::AllInOne],
+        (false, false) => &[Spilling::AllInOne],
     };
     for spilling in methods {
         if is_short(&result) && !sink.any {
@@ -108,7 +109,7 @@ pub fn query(
             result = run(plan, source, eval, *spilling, &mut sink);
         }
     }
-    if is_short(&result) && !sink.any && has_pipelines(&plan.root) {
+    if is_short(&result) && !sink.any {
         drop(eval.warnings.take_back(warned));
         return Ok(false);
     }
@@ -118,23 +119,11 @@ pub fn query(
     result.map(|()| true).map_err(error::to_mysql)
 }
 
-fn has_pipelines(root: &Rel) -> bool {
-    let mut found = false;
-    root.walk(&mut |rel| {
-        found |= match rel {
-            Rel::LookupJoin(_) => true,
-            Rel::Apply(apply) => !apply.outer.is_empty(),
-            _ => false,
-        };
-    });
-    found
-}
-
 fn run(
     plan: &QueryPlan,
     source: &Source,
     eval: &Arc<EvalContext>,
-    spilling: SpillingJoins,
+    spilling: Spilling,
     sink: &mut dyn RowSink,
 ) -> datafusion_common::Result<()> {
     let runtime = runtime::runtime().map_err(error::carry)?;
@@ -154,6 +143,12 @@ fn run(
 fn joins_by_keys(root: &Rel) -> bool {
     let mut found = false;
     root.walk(&mut |rel| found |= matches!(rel, Rel::Join(join) if !join.keys.is_empty()));
+    found
+}
+
+fn sorts_with_limit(root: &Rel) -> bool {
+    let mut found = false;
+    root.walk(&mut |rel| found |= matches!(rel, Rel::Sort { limit: Some(_), .. }));
     found
 }
 

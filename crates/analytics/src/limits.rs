@@ -40,9 +40,9 @@ pub const ROW_BYTES_MAX: usize = BATCH_BYTES / BATCH_ROWS_MIN;
 pub const SHARES: usize = 64;
 
 /// Which joins by keys use a method that spills. It is slower, and each of its sorts needs a part of the
-/// query's memory.
+/// query's memory. But for [`Spilling::Nothing`], sorts with a limit sort all rows, and spill, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpillingJoins {
+pub enum Spilling {
     Nothing,
     /// Those whose right side is expected to take a large part of the memory.
     Large,
@@ -58,7 +58,7 @@ const JOINED_ROW_BYTES: u64 = 128;
 /// A right side below this fraction of the memory may be held while other joins spill.
 const SMALL_SIDES: u64 = 16;
 
-impl SpillingJoins {
+impl Spilling {
     /// Whether a join spills if its right side has `right_rows` and the query may use `memory_bytes`.
     pub fn spills(self, right_rows: u64, memory_bytes: usize) -> bool {
         match self {
@@ -106,12 +106,12 @@ mod tests {
     #[test]
     fn large_sides_spill_first() {
         let spilling =
-            |spilling: SpillingJoins| [10, 10_000, 1_000_000].map(|rows| spilling.spills(rows, 64 << 20));
-        assert_eq!(spilling(SpillingJoins::Nothing), [false; 3]);
-        assert_eq!(spilling(SpillingJoins::Large), [false, false, true]);
-        assert_eq!(spilling(SpillingJoins::All), [true; 3]);
-        assert_eq!(spilling(SpillingJoins::AllInOne), [true; 3]);
-        assert_eq!(SpillingJoins::AllInOne.partitions(), 1);
+            |spilling: Spilling| [10, 10_000, 1_000_000].map(|rows| spilling.spills(rows, 64 << 20));
+        assert_eq!(spilling(Spilling::Nothing), [false; 3]);
+        assert_eq!(spilling(Spilling::Large), [false, false, true]);
+        assert_eq!(spilling(Spilling::All), [true; 3]);
+        assert_eq!(spilling(Spilling::AllInOne), [true; 3]);
+        assert_eq!(Spilling::AllInOne.partitions(), 1);
     }
 
     #[test]

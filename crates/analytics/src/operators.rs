@@ -202,14 +202,19 @@ fn group_at_once(input: Plan, keys: &[usize], aggregates: &[Aggregate], whole_gr
     }))
 }
 
-/// Sorts all rows into one partition. `keys`: each with whether it is descending. `fetch`: how many rows are
-/// needed.
-pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize>) -> Result<Plan> {
+/// Sorts all rows into one partition. `keys`: each with whether it is descending. `fetch`: how many rows it should
+/// hold. `limit`: how many are needed.
+pub fn sort(
+    input: Plan,
+    keys: Vec<(PhysicalExprRef, bool)>,
+    fetch: Option<usize>,
+    limit: Option<usize>,
+) -> Result<Plan> {
     let key = |(expr, descending)| PhysicalSortExpr::new(expr, sort_options(descending));
     let Some(order) = LexOrdering::new(keys.into_iter().map(key)) else {
         return Ok(input);
     };
-    if fetch == Some(0) {
+    if limit == Some(0) {
         return Ok(nothing(&input));
     }
     let input = match (order.iter().as_slice(), fetch) {
@@ -218,11 +223,14 @@ pub fn sort(input: Plan, keys: Vec<(PhysicalExprRef, bool)>, fetch: Option<usize
     };
     let sorted = SortExec::new(order.clone(), input.clone()).with_fetch(fetch);
     if input.output_partitioning().partition_count() == 1 {
-        return Ok(Arc::new(sorted));
+        return Ok(match limit == fetch {
+            true => Arc::new(sorted),
+            false => Arc::new(GlobalLimitExec::new(Arc::new(sorted), 0, limit)),
+        });
     }
     let sorted = Arc::new(sorted.with_preserve_partitioning(true));
     Ok(Arc::new(
-        SortPreservingMergeExec::new(order, sorted).with_fetch(fetch),
+        SortPreservingMergeExec::new(order, sorted).with_fetch(limit),
     ))
 }
 

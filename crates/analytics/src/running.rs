@@ -14,7 +14,7 @@ use crate::Source;
 use crate::budget::Budget;
 use crate::error::carry;
 use crate::interrupt::Watch;
-use crate::limits::{BatchSize, SpillingJoins};
+use crate::limits::{BatchSize, Spilling};
 use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
 use crate::{runtime, width};
@@ -28,7 +28,7 @@ pub struct Running<'a> {
     pub source: &'a Source,
     pub eval: &'a Arc<EvalContext>,
     pub batches: BatchSize,
-    pub spilling: SpillingJoins,
+    pub spilling: Spilling,
     memory: QueryMemory,
     context: Arc<TaskContext>,
     /// Its end is the run's end, for tasks that are still at work then.
@@ -41,7 +41,7 @@ impl<'a> Running<'a> {
         source: &'a Source,
         eval: &'a Arc<EvalContext>,
         budget: Budget,
-        spilling: SpillingJoins,
+        spilling: Spilling,
     ) -> Result<Self> {
         let row_bytes = width::row_bytes(root, source).map_err(carry)?;
         let batches = BatchSize::of(row_bytes, budget.batch_bytes(spilling.partitions()));

@@ -172,7 +172,7 @@ fn distinct_values_of_one_argument_are_grouped_first() {
 fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
     let sorted = |plan: Plan, column: usize, descending| {
         let key = columns(&plan.schema())[column].clone();
-        shape(&operators::sort(plan, vec![(key, descending)], Some(5)).unwrap())
+        shape(&operators::sort(plan, vec![(key, descending)], Some(5), Some(5)).unwrap())
     };
     let expected = [
         "SortPreservingMergeExec: [c1@1 DESC NULLS LAST], fetch=5",
@@ -201,14 +201,14 @@ fn a_sort_with_a_limit_keeps_few_rows_and_few_groups() {
 fn a_sort_may_spill_in_each_partition() {
     let sorted = |fetch| {
         let key = columns(&scan().schema())[0].clone();
-        operators::sort(scan(), vec![(key, false)], fetch).unwrap()
+        operators::sort(scan(), vec![(key, false)], fetch, fetch).unwrap()
     };
     assert_eq!(operators::spilling_sorts(&scan()).unwrap(), 0);
     assert_eq!(operators::spilling_sorts(&sorted(None)).unwrap(), 2);
     assert_eq!(operators::spilling_sorts(&sorted(Some(5))).unwrap(), 0);
     let again = |column: usize| {
         let key = columns(&scan().schema())[column].clone();
-        operators::sort(sorted(None), vec![(key, false)], None).unwrap()
+        operators::sort(sorted(None), vec![(key, false)], None, None).unwrap()
     };
     assert_eq!(operators::spilling_sorts(&again(1)).unwrap(), 3);
     // In order already.
@@ -218,7 +218,7 @@ fn a_sort_may_spill_in_each_partition() {
 #[test]
 fn what_is_computed_of_sorted_rows_leaves_them_in_order() {
     let inputs = columns(&scan().schema());
-    let sorted = operators::sort(scan(), vec![(inputs[0].clone(), false)], None).unwrap();
+    let sorted = operators::sort(scan(), vec![(inputs[0].clone(), false)], None, None).unwrap();
     let plan = operators::project(sorted, vec![inputs[2].clone(), inputs[0].clone()]).unwrap();
     assert!(plan.properties().output_ordering().is_some());
     let lines = shape(&plan);

@@ -17,7 +17,7 @@ use types::{Error, Value};
 use crate::columns::column_name;
 use crate::error::carry;
 use crate::interrupt::Watch;
-use crate::limits::{BatchSize, SpillingJoins};
+use crate::limits::{BatchSize, Spilling};
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
 use crate::scan_filter::{Observed, ScanFilters};
@@ -53,7 +53,7 @@ struct Translator<'a> {
     eval: &'a Arc<EvalContext>,
     watch: Watch,
     batches: BatchSize,
-    spilling: SpillingJoins,
+    spilling: Spilling,
     subqueries: &'a SubqueryValues,
     /// How many set operations enclose the operator.
     inside: Cell<u32>,
@@ -240,7 +240,9 @@ impl Translator<'_> {
     /// Computed keys become columns first, because a sort computes its keys more than once and counts only
     /// the memory of its columns. A sort with a limit drops most rows at once, so it does not need that.
     fn sort(&self, input: &Rel, keys: &[SortKey], limit: Option<&Expr>) -> Result<Plan> {
-        let fetch = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
+        let limit = self.row_count(limit)?.filter(|&n| n < ROWS_MAX);
+        // A sort that knows its limit holds so many rows in memory.
+        let fetch = limit.filter(|_| self.spilling == Spilling::Nothing);
         let bound = fetch.and_then(|fetch| self.filters.of_limit(input, keys, fetch));
         let mut input = self.rel(input, false)?;
         if let Some(bound) = bound {
@@ -268,7 +270,7 @@ impl Translator<'_> {
             true => operators::project(input.plan, keyed)?,
             false => input.plan,
         };
-        let sorted = operators::sort(rows, order, fetch)?;
+        let sorted = operators::sort(rows, order, fetch, limit)?;
         match added {
             true => operators::project(sorted, inputs),
             false => Ok(sorted),

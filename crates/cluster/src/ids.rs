@@ -288,7 +288,7 @@ fn used_up() -> Error {
 }
 
 /// The first value from `next` on that is `offset` more than a multiple of `increment`.
-fn align(next: u64, increment: u64, offset: u64) -> u64 {
+pub fn align(next: u64, increment: u64, offset: u64) -> u64 {
     if increment == 1 {
         return next;
     }

@@ -298,6 +298,13 @@ impl TransactionLocks {
             .map(|used| (used.lock.id, used.writes))
     }
 
+    /// Whether a schema change waits for one of the tables.
+    pub fn delays_change(&self) -> bool {
+        self.tables[..self.held]
+            .iter()
+            .any(|used| used.lock.has_waiting_change())
+    }
+
     pub fn is_empty(&self) -> bool {
         self.held == 0
     }

@@ -32,7 +32,7 @@ pub(crate) fn altered(
         && (&to.database, &to.name) != (&base.database, &base.name)
     {
         check_free(schema, to, ctx)?;
-        foreign_key::check_renamed(schema, &altered.table, to, ctx)?;
+        foreign_key::check_renamed(schema, &altered.table, to)?;
     }
     Ok(altered)
 }

@@ -190,12 +190,25 @@ fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) 
             _ => false,
         })
     };
-    let mut dropped_checks = Vec::new();
+    // Without those of dropped columns.
+    let mut kept_checks = table.checks.clone();
+    let mut changed = Vec::new();
     for (offset, column) in base.columns.iter().enumerate() {
         let is_dropped = match after(column.id) {
             Some(after) if types::same_name(&after.name, &column.name) => continue,
             after => after.is_none(),
         };
+        changed.push((offset, column));
+        for check in &table.checks {
+            let columns = planner::columns_of_check(base, check, None)?;
+            if is_dropped && columns == [offset] {
+                kept_checks.retain(|kept| kept.name != check.name);
+            } else if columns.contains(&offset) {
+                return Err(check_needs(check, column));
+            }
+        }
+    }
+    for (offset, column) in changed {
         for generated in &expressions.generated {
             let owner = &base.columns[generated.column];
             let stays = after(owner.id).is_some() && !is_redefined(owner);
@@ -224,22 +237,8 @@ fn check_dependencies(base: &Table, changes: &[AlterChange], table: &mut Table) 
                 return Err(default_needs(column, base));
             }
         }
-        for check in &table.checks {
-            let columns = planner::columns_of_check(base, check, None)?;
-            if is_dropped && columns == [offset] {
-                dropped_checks.push(check.name.clone());
-            } else if columns.contains(&offset) {
-                return Err(Error::new(
-                    3959,
-                    format!(
-                        "Check constraint '{}' uses column '{}', hence column cannot be dropped or renamed.",
-                        check.name, column.name
-                    ),
-                ));
-            }
-        }
     }
-    table.checks.retain(|check| !dropped_checks.contains(&check.name));
+    table.checks = kept_checks;
     Ok(())
 }
 
@@ -247,6 +246,17 @@ fn columns_of(expr: &Expr) -> Vec<usize> {
     let mut columns = Vec::new();
     add_columns(expr, &mut columns);
     columns
+}
+
+/// Error 3959.
+fn check_needs(check: &Check, column: &Column) -> Error {
+    Error::new(
+        3959,
+        format!(
+            "Check constraint '{}' uses column '{}', hence column cannot be dropped or renamed.",
+            check.name, column.name
+        ),
+    )
 }
 
 /// Error 3766.

@@ -26,6 +26,14 @@ pub(crate) fn notes(table: &Table, changes: &[AlterChange]) -> Vec<Warning> {
     changes.iter().filter_map(note).collect()
 }
 
+/// ORDER BY where it would decide the order of the rows.
+pub(crate) fn no_order() -> Error {
+    Error::not_supported(
+        "ALTER TABLE ... ORDER BY of a table without a primary key",
+        "add a primary key with these columns",
+    )
+}
+
 /// Error 1176.
 pub(crate) fn no_key(name: &str, table: &Table) -> Error {
     Error::new(

@@ -7,9 +7,9 @@
 
 use schema::default_value;
 use schema::definition::{AlterChange, IndexColumn, NewForeignKey, Position};
-use schema::foreign_key::{is_superfluous, new_keys};
+use schema::foreign_key::{check_distinct, is_superfluous, new_keys};
 use schema::indexes;
-use schema::limits::{check_table, key_part_bytes_max, shortened_part};
+use schema::limits::{check_table, has_clustered_key, key_part_bytes_max, shortened_part};
 use schema::model::{Column, Default, ForeignKey, Index, IndexPart, SchemaState, Table};
 use schema::sharded_id;
 use types::{Error, Result, SqlType, TypeKind, Warning};
@@ -57,8 +57,8 @@ struct Draft<'a> {
     /// See [`Altered::recomputed`].
     recomputed: Vec<i64>,
     closed: bool,
-    /// Names of columns have a new meaning, so an expression with the same text is a different one.
-    renames: bool,
+    /// Names of columns that have a new meaning, so that an expression with the same text is a different one.
+    renames: Vec<String>,
     warnings: Vec<Warning>,
 }
 
@@ -69,7 +69,7 @@ struct Draft<'a> {
 pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> Result<Altered> {
     check_columns_stay(base, changes)?;
     let mut draft = Draft::new(base, ctx);
-    draft.renames = changes.iter().any(renames_column);
+    draft.renames = changes.iter().filter_map(removed_name).collect();
     let changes = &draft.drop_keys(changes)?;
     draft.drop_primary_key(changes)?;
     let refused = draft.drop_columns(changes);
@@ -95,11 +95,19 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         altered.table.partitioning = None;
     }
     alter_expressions::apply(base, changes, &mut altered, ctx)?;
-    if changes
-        .iter()
-        .any(|change| matches!(change, AlterChange::Validate | AlterChange::Copy))
-    {
+    if changes.iter().any(|change| {
+        matches!(
+            change,
+            AlterChange::Validate | AlterChange::Copy | AlterChange::OrderBy
+        )
+    }) {
         rewrites(&mut altered.rewrite, Rewrite::BY_COPY);
+    }
+    let orders = changes
+        .iter()
+        .any(|change| matches!(change, AlterChange::OrderBy));
+    if orders && !has_clustered_key(&altered.table) {
+        return Err(messages::no_order());
     }
     partition::plan::apply(base, changes, &mut altered)?;
     if altered.rewrite.is_some() {
@@ -116,7 +124,7 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
                 altered.auto_increment = Some((*next).max(1));
             }
             AlterChange::AutoRandomBase(next) => {
-                altered.auto_random_base = Some(check_base(&altered.table, *next)?)
+                altered.auto_random_base = Some(modify::check_base(&altered.table, *next)?)
             }
             AlterChange::ShardRowIdBits(bits) => {
                 altered.table.shard_row_id_bits = sharded_id::limited_shard_bits(*bits)
@@ -141,39 +149,33 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
             altered.warnings.append(&mut warnings);
         }
     }
+    let is_old = |key: &&ForeignKey| altered.new_keys.iter().all(|new| new.name != key.name);
+    let old_keys: Vec<ForeignKey> = altered
+        .table
+        .foreign_keys
+        .iter()
+        .filter(is_old)
+        .cloned()
+        .collect();
+    check_distinct(&old_keys, &altered.new_keys)?;
     altered.warnings.extend(messages::notes(base, changes));
     altered.conversion = conversion(base, &mut altered, ctx);
     Ok(altered)
 }
 
-/// Whether a change removes a column's name.
-fn renames_column(change: &AlterChange) -> bool {
+/// The name of a column that a change removes.
+fn removed_name(change: &AlterChange) -> Option<String> {
     match change {
-        AlterChange::RenameColumn { .. } | AlterChange::DropColumn { .. } => true,
-        AlterChange::ModifyColumn { name, column, .. } => !types::same_name(&column.name, name),
-        _ => false,
+        AlterChange::RenameColumn { from: name, .. } | AlterChange::DropColumn { name } => Some(name.clone()),
+        AlterChange::ModifyColumn { name, column, .. } if !types::same_name(&column.name, name) => {
+            Some(name.clone())
+        }
+        _ => None,
     }
 }
 
-/// Whether a change is a RENAME COLUMN of a column. A later RENAME COLUMN of the same column is error 1054 in MySQL.
-fn renames_it(change: &AlterChange, column: &str) -> bool {
-    matches!(change, AlterChange::RenameColumn { from, .. } if types::same_name(from, column))
-}
-
-/// `AUTO_RANDOM_BASE = next`.
-fn check_base(table: &Table, next: u64) -> Result<u64> {
-    let Some(layout) = table.auto_random_layout() else {
-        return Err(sharded_id::invalid(
-            "alter auto_random_base of a non auto_random table",
-        ));
-    };
-    if next > layout.last() {
-        return Err(sharded_id::invalid(format!(
-            "alter auto_random_base to {next} overflows the incremental bits, max allowed base is {}",
-            layout.last()
-        )));
-    }
-    Ok(next.max(1))
+fn renames_index(change: &AlterChange, name: &str) -> bool {
+    matches!(change, AlterChange::RenameIndex { from, .. } if types::same_name(from, name))
 }
 
 fn add_keys(base: &Table, changes: &[AlterChange], altered: &mut Altered) -> Result<()> {
@@ -234,7 +236,7 @@ impl<'a> Draft<'a> {
             rewrite: None,
             recomputed: Vec::new(),
             closed: false,
-            renames: false,
+            renames: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -333,13 +335,10 @@ impl<'a> Draft<'a> {
     }
 
     fn change_columns(&mut self, changes: &[AlterChange]) -> Result<()> {
-        for (number, change) in changes.iter().enumerate() {
+        for change in changes {
             match change {
                 AlterChange::ModifyColumn { name, column, .. } => self.modify_column(name, column)?,
                 AlterChange::RenameColumn { from, to } => {
-                    if changes[..number].iter().any(|other| renames_it(other, from)) {
-                        return Err(messages::unknown_column(from, self.base));
-                    }
                     if types::name::is_too_long(to) {
                         return Err(messages::wrong_column_name(to));
                     }
@@ -390,7 +389,9 @@ impl<'a> Draft<'a> {
             ..new.clone()
         };
         modify::check_auto_random(self.base, before, &new)?;
-        let regenerates = new.generated.is_some() && (self.renames || old.generated != new.generated);
+        // A column's expression cannot have its own name.
+        let renames = self.renames.iter().any(|other| !types::same_name(other, name));
+        let regenerates = new.generated.is_some() && (renames || old.generated != new.generated);
         if let Some(why) = modify::regenerated(old, &new, regenerates)? {
             rewrites(&mut self.rewrite, why);
         }
@@ -515,7 +516,7 @@ impl<'a> Draft<'a> {
             let named = before.find(|index| types::same_name(&index.name, name))?;
             indexes.iter().position(|draft| draft.before == Some(named.id))
         };
-        for change in changes {
+        for (number, change) in changes.iter().enumerate() {
             match change {
                 AlterChange::DropIndex { name } if !name.eq_ignore_ascii_case("PRIMARY") => {
                     let at = position(&self.indexes, name).ok_or_else(|| messages::cannot_drop(name))?;
@@ -525,8 +526,9 @@ impl<'a> Draft<'a> {
                     return Err(messages::wrong_index_name(from));
                 }
                 AlterChange::RenameIndex { from, to } => {
+                    let renamed_before = changes[..number].iter().any(|change| renames_index(change, from));
                     let at = position(&self.indexes, from)
-                        .filter(|&at| !self.indexes[at].index.primary)
+                        .filter(|&at| !self.indexes[at].index.primary && !renamed_before)
                         .ok_or_else(|| messages::no_key(from, self.base))?;
                     self.indexes[at].index.name.clone_from(to);
                 }
@@ -535,8 +537,7 @@ impl<'a> Draft<'a> {
                     if *invisible && at.is_some_and(|at| self.indexes[at].index.primary) {
                         return Err(messages::primary_invisible());
                     }
-                    let renamed = |change: &AlterChange| matches!(change, AlterChange::RenameIndex { from, .. } if types::same_name(from, index));
-                    let at = at.filter(|_| !changes.iter().any(renamed));
+                    let at = at.filter(|_| !changes.iter().any(|change| renames_index(change, index)));
                     let at = at.ok_or_else(|| messages::no_key(index, self.base))?;
                     self.indexes[at].index.invisible = *invisible;
                 }
@@ -763,6 +764,14 @@ impl<'a> Draft<'a> {
         primary_key::choose_handle(&mut table)?;
         // Sorting the indexes also updates the position of a clustered primary index.
         indexes::normalize(&mut table)?;
+        // An added column that the primary key makes NOT NULL.
+        let is_added = |column: &&mut Column| column.id > self.base.max_column_id;
+        for column in table.columns.iter_mut().filter(is_added) {
+            if column.original_default.is_none() && column.generated.is_none() && !column.makes_ids() {
+                column.original_default =
+                    default_value::for_existing_rows(column, self.ctx.now_us, &self.ctx.time_zone);
+            }
+        }
         if let Some(why) = primary_key::moves_rows(self.base, &table, &self.recomputed) {
             rewrites(&mut self.rewrite, why);
         }

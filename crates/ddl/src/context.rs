@@ -31,6 +31,8 @@ pub struct DdlContext {
     pub foreign_key_checks: bool,
     /// Set to the number of rows that a long change has processed.
     pub progress: Arc<AtomicU64>,
+    /// `auto_increment_increment` and `auto_increment_offset`
+    pub auto_increment: (u64, u64),
     /// `sql_require_primary_key`
     pub require_primary_key: bool,
 }

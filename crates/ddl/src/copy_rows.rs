@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use cluster::ids::IdAllocator;
+use cluster::ids::{IdAllocator, align};
 use kv::{LockOptions, Reader, Transaction};
 use schema::duplicate::{duplicate_entry, duplicate_primary};
 use schema::layout::{RowHandle, ShadowLayout, ShadowRow};
-use schema::model::Table;
+use schema::model::{IndexPart, Table};
 use schema::shadow::Conversion;
-use types::{Result, SqlType, Value, Warning};
+use types::{Error, Result, SqlType, Value, Warning};
 
 use crate::page_work::{LockedRow, PageError, PageWork};
 
@@ -34,6 +34,8 @@ struct NextId {
     /// The AUTO_INCREMENT column.
     column: usize,
     next: u64,
+    /// Of `auto_increment_increment` and `auto_increment_offset`.
+    steps: (u64, u64),
     /// NO_AUTO_VALUE_ON_ZERO: only NULL is replaced.
     keeps_zero: bool,
 }
@@ -58,6 +60,7 @@ impl<'a> RowCopier<'a> {
         let next_id = next_id.map(|(next, column)| NextId {
             column,
             next,
+            steps: conversion.id_steps.unwrap_or((1, 1)),
             // A new column has no values to keep.
             keeps_zero: conversion.sql_mode.no_auto_value_on_zero
                 && base.columns.iter().any(|c| c.id == target.columns[column].id),
@@ -130,7 +133,10 @@ impl<'a> RowCopier<'a> {
             let is_other = stored.into_value().is_some_and(|value| *value != *entry.value);
             if is_other || !in_page.insert(&entry.key) {
                 let table = self.layout.table();
-                return Err(duplicate_entry(table, &table.indexes[*index], &rows[*row].values).into());
+                let duplicate = duplicate_entry(table, &table.indexes[*index], &rows[*row].values);
+                let is_first = *index == 0 && table.primary_parts().is_empty();
+                let parts = is_first.then_some(&*table.indexes[*index].parts);
+                return Err(self.resequenced(duplicate, parts.unwrap_or_default()).into());
             }
         }
         Ok(())
@@ -155,10 +161,24 @@ impl<'a> RowCopier<'a> {
                 None => false,
             };
             if is_taken || !in_page.insert(&copied.row.key) {
-                return Err(duplicate_primary(self.layout.table(), &copied.values).into());
+                let table = self.layout.table();
+                let duplicate = duplicate_primary(table, &copied.values);
+                return Err(self.resequenced(duplicate, &table.primary_parts()).into());
             }
         }
         Ok(())
+    }
+
+    /// MySQL's text for a duplicate in the first key (`parts`), if that begins with a column whose rows get ids.
+    fn resequenced(&self, duplicate: Error, parts: &[IndexPart]) -> Error {
+        let gets_ids = |part: &IndexPart| self.next_id.is_some_and(|id| id.column == part.column);
+        match duplicate.message.strip_prefix("Duplicate entry") {
+            Some(rest) if parts.first().is_some_and(gets_ids) => Error::new(
+                duplicate.code,
+                format!("ALTER TABLE causes auto_increment resequencing, resulting in duplicate entry{rest}"),
+            ),
+            _ => duplicate,
+        }
     }
 
     /// Whether a writer has written the existing shadow row with this key for the same row.
@@ -222,7 +242,9 @@ impl NextId {
         let is_zero = matches!(value, Value::Int(0) | Value::UInt(0)) || *value == Value::Double(0.0);
         if value.is_null() || is_zero && !self.keeps_zero {
             let context = functions::EvalContext::default();
-            let (id, ty) = (Value::UInt(self.next), SqlType::BIGINT_UNSIGNED);
+            let (increment, offset) = self.steps;
+            let next = align(self.next, increment, offset);
+            let (id, ty) = (Value::UInt(next), SqlType::BIGINT_UNSIGNED);
             *value = functions::assign::value(id, &ty, &column.ty, &column.name, row_number, &context)?;
         }
         self.next = self.next.max(crate::rows::as_id(value).saturating_add(1));

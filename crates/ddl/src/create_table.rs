@@ -8,7 +8,7 @@ use types::{Result, Warning, errno};
 
 use crate::change::{Change, Outcome};
 use crate::changer::SchemaChanger;
-use crate::context::{Statement, check_not_system, check_primary_key, table_exists};
+use crate::context::{DdlContext, Statement, check_not_system, check_primary_key, table_exists};
 use crate::{foreign_key, split};
 
 pub(crate) fn create_table(
@@ -66,6 +66,7 @@ fn create(
     statement: &Statement,
     make: MakeTable<'_>,
 ) -> Result<Vec<Warning>> {
+    let parents = || keys.iter().map(|key| &key.parent);
     let mut create = |change: &mut Change<'_>| {
         check_not_system(&change.schema, &name.database, statement)?;
         check_table_name(&name.name)?;
@@ -80,14 +81,11 @@ fn create(
         if exists {
             return Err(table_exists(&name.name));
         }
-        check_primary_key(&table, statement)?;
-        planner::check_partitions(&table)?;
-        change.database(&name.database)?.check_constraint_names(&table)?;
         table.id = change.meta.next_id()?;
+        check_new(change, &table, statement)?;
         table.allocate_physical_ids(|| change.meta.next_id())?;
         table.readable_from_ts = change.ts;
-        foreign_key::check_new(&change.schema, &table, statement)?;
-        let relatives = foreign_key::relatives(&change.schema, name, keys);
+        let relatives = foreign_key::relatives(&change.schema, name, parents());
         change.put_table(table)?;
         foreign_key::touch_relatives(change, &relatives)?;
         Ok(Outcome::Done((warnings, true)))
@@ -100,26 +98,48 @@ fn create(
                 .is_some_and(|database| database.table(&name.name).is_some());
         Ok(match is_there {
             true => Vec::new(),
-            false => foreign_key::relatives(schema, name, keys),
+            false => foreign_key::relatives(schema, name, parents()),
         })
     };
-    let (mut warnings, is_new) = loop {
-        if !relatives(&changer.cluster().schema())?.is_empty() {
-            break changer.change_tables(statement, &relatives, &mut create)?;
-        }
-        let created = changer.publish_for(statement, |change| {
-            // Meanwhile, a table may have been created that shares a foreign key with this one.
-            match relatives(&change.schema)?.is_empty() {
-                true => Ok(create(change)?.map(Some)),
-                false => Ok(Outcome::Nothing(None)),
-            }
-        })?;
-        if let Some(created) = created {
-            break created;
-        }
-    };
+    let (mut warnings, is_new) = publish_new(changer, statement, &relatives, &mut create)?;
     if is_new {
         warnings.extend(split::pre_split(changer.cluster(), name, statement));
     }
     Ok(warnings)
+}
+
+/// Checks the definition of a table that is about to be stored.
+///
+/// # Errors
+/// 3750, those of its partitions, 3822, and those of its foreign keys.
+pub(crate) fn check_new(change: &Change<'_>, table: &Table, ctx: &DdlContext) -> Result<()> {
+    check_primary_key(table, ctx)?;
+    planner::check_partitions(table)?;
+    let database = change.schema.require_database(&table.database)?;
+    database.check_constraint_names(table)?;
+    foreign_key::check_new(&change.schema, table, ctx)
+}
+
+/// Publishes a new table. No other statement uses the tables meanwhile that share foreign keys with it.
+pub(crate) fn publish_new<T>(
+    changer: &SchemaChanger,
+    statement: &Statement,
+    relatives: &dyn Fn(&Schema) -> Result<Vec<i64>>,
+    make: &mut dyn FnMut(&mut Change<'_>) -> Result<Outcome<T>>,
+) -> Result<T> {
+    loop {
+        if !relatives(&changer.cluster().schema())?.is_empty() {
+            return changer.change_tables(statement, relatives, make);
+        }
+        let published = changer.publish_for(statement, |change| {
+            // Meanwhile, a table may have been created that shares a foreign key with this one.
+            match relatives(&change.schema)?.is_empty() {
+                true => Ok(make(change)?.map(Some)),
+                false => Ok(Outcome::Nothing(None)),
+            }
+        })?;
+        if let Some(published) = published {
+            return Ok(published);
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //! revision, so that older plans are made again. A plan that changes a table's children locks them, so
 //! nothing more is needed when a key is dropped.
 
-use schema::definition::{NewForeignKey, TableName};
+use schema::definition::TableName;
 use schema::foreign_key::{
     KeyIndex, backticked, changing_action, check_child, check_names, check_parent, has_child_index,
     rename_child, unknown_parent,
@@ -28,8 +28,12 @@ const ER_CHECK_CONSTRAINT_CLAUSE_USING_FK_REFER_ACTION_COLUMN: u16 = 3823;
 
 /// The existing tables that share a foreign key with a new table of this name: its parents, and children that
 /// were created before it.
-pub(crate) fn relatives(schema: &Schema, name: &TableName, keys: &[NewForeignKey]) -> Vec<i64> {
-    let parents = keys.iter().filter_map(|key| id_of(schema, &key.parent));
+pub(crate) fn relatives<'k>(
+    schema: &Schema,
+    name: &TableName,
+    parents: impl Iterator<Item = &'k TableName>,
+) -> Vec<i64> {
+    let parents = parents.filter_map(|parent| id_of(schema, parent));
     let children = children_of(schema, name).into_iter().map(|r| r.child.id);
     sorted(parents.chain(children))
 }
@@ -124,7 +128,7 @@ fn check_bases(table: &Table, key: &ForeignKey) -> Result<()> {
 fn check_waiting(schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()> {
     for reference in children_of(schema, &name_of(table)) {
         if let Some(key) = reference.key().filter(|_| reference.child.id != table.id) {
-            let checked = check_parent(&reference.child, key, table, ctx.foreign_key_checks);
+            let checked = check_parent(&reference.child, key, table, true);
             checked.map_err(|error| match ctx.foreign_key_checks {
                 true => Error::new(ER_CANNOT_ADD_FOREIGN, "Cannot add foreign key constraint"),
                 false => error,
@@ -138,32 +142,26 @@ fn check_waiting(schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()>
 ///
 /// # Errors
 /// 3734, 3780, 1822.
-pub(crate) fn check_renamed(
-    schema: &Schema,
-    altered: &Table,
-    to: &TableName,
-    ctx: &DdlContext,
-) -> Result<()> {
+pub(crate) fn check_renamed(schema: &Schema, altered: &Table, to: &TableName) -> Result<()> {
     let mut parent = altered.clone();
     parent.database.clone_from(&to.database);
     parent.rename(&to.name);
     for reference in children_of(schema, to) {
         if let Some(key) = reference.key().filter(|_| reference.child.id != altered.id) {
-            check_parent(&reference.child, key, &parent, ctx.foreign_key_checks)?;
+            check_parent(&reference.child, key, &parent, true)?;
         }
     }
     Ok(())
 }
 
 fn check_key(schema: &Schema, table: &Table, key: &ForeignKey, ctx: &DdlContext) -> Result<()> {
-    let checks = ctx.foreign_key_checks;
     if key.parent == name_of(table) {
-        return check_parent(table, key, table, checks);
+        return check_parent(table, key, table, true);
     }
     let parent = schema.table(&key.parent.database, &key.parent.name);
     match parent.filter(|parent| parent.view.is_none()) {
-        Some(parent) => check_parent(table, key, parent, checks),
-        None if checks => Err(unknown_parent(key)),
+        Some(parent) => check_parent(table, key, parent, true),
+        None if ctx.foreign_key_checks => Err(unknown_parent(key)),
         None => Ok(()),
     }
 }
@@ -441,8 +439,15 @@ fn check_types_stay(schema: &Schema, base: &Table, altered: &Altered) -> Result<
             ));
         }
     }
+    // A copied NULL may become another value.
+    let copies = altered.rewrite.is_some_and(|rewrite| rewrite.copies);
+    let loses_null = |old: &&Column| {
+        let new = after.columns.iter().find(|new| new.id == old.id);
+        copies && new.is_some_and(|new| old.nullable && !new.nullable)
+    };
     for key in base.foreign_keys.iter().filter(|key| stays(key)) {
-        if let Some(column) = changed_of(&key.columns) {
+        let mut columns = key.columns.iter().map(|&at| &base.columns[at]);
+        if let Some(column) = columns.find(|column| changed(column) || loses_null(column)) {
             return Err(Error::new(
                 ER_FK_COLUMN_CANNOT_CHANGE,
                 format!(

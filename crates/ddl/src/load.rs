@@ -8,15 +8,18 @@ use std::ops::Deref;
 
 use schema::definition::{TableDefinition, TableName};
 use schema::limits::check_table_name;
-use schema::model::Table;
+use schema::model::{ForeignKey, Schema, Table};
 use schema::new_table;
 use types::{Result, Warning, errno};
 
 use crate::about::About;
 use crate::change::{Change, Outcome};
 use crate::changer::{Jobs, SchemaChanger};
-use crate::context::{DdlContext, Statement, check_not_system, check_primary_key, table_exists};
+use crate::context::{DdlContext, Statement, check_not_system, table_exists};
+use crate::create_table::{check_new, publish_new};
 use crate::end::{end, own};
+use crate::foreign_key;
+use crate::foreign_key_rows::check_rows;
 use crate::job::{Job, check_not_cancelled, no_such_job};
 use crate::shared::Work;
 
@@ -60,9 +63,8 @@ impl SchemaChanger {
                 return Err(exists);
             }
             let (mut table, warnings) = new_table(name, definition, ctx.now_us)?;
-            check_primary_key(&table, &statement)?;
-            planner::check_partitions(&table)?;
             table.id = change.meta.next_id()?;
+            check_new(change, &table, &statement)?;
             table.allocate_physical_ids(|| change.meta.next_id())?;
             let ranges = table.data_ranges().into_iter();
             let mut job = Job {
@@ -83,18 +85,27 @@ impl SchemaChanger {
     /// Makes a prepared table visible, whose rows are committed.
     ///
     /// # Errors
-    /// 1050 if the name has been taken meanwhile, 8214 when cancelled; those of the store. The rows are discarded.
+    /// 1050 if the name has been taken meanwhile, 1452 if a parent has been deleted meanwhile, 8214 when cancelled; those
+    /// of the store. The rows are discarded.
     pub fn publish_table(&self, loaded: LoadedTable<'_>, ctx: &DdlContext) -> Result<()> {
         let name = TableName::of(&loaded);
         let statement = loading(&name, ctx);
-        let published = self.publish_for(&statement, |change| {
+        let parents = || loaded.table.foreign_keys.iter().map(|key| &key.parent);
+        let relatives = |schema: &Schema| Ok(foreign_key::relatives(schema, &name, parents()));
+        let published = publish_new(self, &statement, &relatives, &mut |change: &mut Change<'_>| {
             let job = own(change, &loaded.job)?.ok_or_else(|| no_such_job(loaded.job.id))?;
             check_not_cancelled(&job)?;
             check_free(change, &name)?;
+            let related = foreign_key::relatives(&change.schema, &name, parents());
+            if !related.is_empty() {
+                check_new(change, &loaded.table, &statement)?;
+                self.check_parents(&change.schema, &loaded.table, ctx)?;
+            }
             change.put_table(Table {
                 readable_from_ts: change.ts,
                 ..loaded.table.clone()
             })?;
+            foreign_key::touch_relatives(change, &related)?;
             end(change, &job)?;
             Ok(Outcome::Done(()))
         });
@@ -111,6 +122,21 @@ impl SchemaChanger {
                 Err(error)
             }
         }
+    }
+
+    /// Checks that the rows, which had their parents when they were written, have them now that no other statement
+    /// uses the parents.
+    ///
+    /// # Errors
+    /// 1452.
+    fn check_parents(&self, schema: &Schema, table: &Table, ctx: &DdlContext) -> Result<()> {
+        let of_others = |key: &&ForeignKey| key.parent != TableName::of(table);
+        let keys = table.foreign_keys.iter().filter(of_others);
+        let snapshot = self.cluster().store().snapshot_now()?;
+        for key in keys.filter(|_| ctx.foreign_key_checks) {
+            check_rows(&snapshot, schema, table, key, &ctx.interrupt)?;
+        }
+        Ok(())
     }
 
     /// Destroys the rows of a prepared table that does not become visible.

@@ -77,6 +77,25 @@ pub(crate) fn check_auto_random(table: &Table, before: usize, new: &Column) -> R
     Err(sharded_id::invalid(refused))
 }
 
+/// `AUTO_RANDOM_BASE = next`.
+///
+/// # Errors
+/// 8216, with TiDB's texts.
+pub(crate) fn check_base(table: &Table, next: u64) -> Result<u64> {
+    let Some(layout) = table.auto_random_layout() else {
+        return Err(sharded_id::invalid(
+            "alter auto_random_base of a non auto_random table",
+        ));
+    };
+    if next > layout.last() {
+        return Err(sharded_id::invalid(format!(
+            "alter auto_random_base to {next} overflows the incremental bits, max allowed base is {}",
+            layout.last()
+        )));
+    }
+    Ok(next.max(1))
+}
+
 fn leads_primary_key(table: &Table, column: usize) -> bool {
     table
         .primary_parts()

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use cluster::Cluster;
+use cluster::ids::align;
 use functions::{EvalContext, TimeZone};
 use kv::{Interrupt, Reader, Snapshot};
 use schema::bound::{BoundCheck, add_columns};
@@ -112,9 +113,15 @@ pub(crate) fn next_id(
         (None, None) => 0,
     };
     // As in InnoDB, it is above all existing values.
-    Ok(Some(
-        altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1)),
-    ))
+    let next = altered.auto_increment.unwrap_or(1).max(stored.saturating_add(1));
+    let steps = altered
+        .conversion
+        .as_ref()
+        .and_then(|conversion| conversion.id_steps);
+    Ok(Some(match steps {
+        Some((increment, offset)) if is_new => align(next, increment, offset),
+        _ => next,
+    }))
 }
 
 /// Checks that all rows satisfy some CHECK constraints. Rows are read with this definition. Returns how many

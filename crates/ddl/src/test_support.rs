@@ -46,6 +46,7 @@ pub fn context() -> DdlContext {
         server_collation: Collation::DEFAULT,
         user: "'root'@'localhost'".to_owned(),
         foreign_key_checks: true,
+        auto_increment: (1, 1),
         require_primary_key: false,
         progress: std::default::Default::default(),
     }

@@ -1,5 +1,6 @@
 //! What a running statement needs from the session and the server.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,9 +25,11 @@ pub struct ExecContext<'a> {
     pub interrupt: &'a Arc<kv::Interrupt>,
     /// `innodb_lock_wait_timeout`.
     pub lock_wait: Duration,
-    /// Bytes that one statement may hold in sorts, groups and write sets. A statement that needs more fails
-    /// with 8175.
+    /// Bytes that one statement may hold in sorts, groups and write sets. What can be spilled goes to disk beyond
+    /// it; otherwise the statement fails with 8175.
     pub memory_limit_bytes: usize,
+    /// The directory of what it spills.
+    pub spill_directory: &'a Path,
     /// The broker that grants those bytes.
     pub memory: &'static Broker,
     /// `auto_increment_increment` and `auto_increment_offset`.

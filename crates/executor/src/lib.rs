@@ -26,6 +26,7 @@ mod row_budget;
 pub mod row_checks;
 mod row_order;
 pub mod source;
+mod spill;
 
 pub use context::{DmlResult, ExecContext, NoVirtualTables, RowSink, VirtualTables};
 pub use direct::PacketRows;
@@ -37,3 +38,4 @@ pub use pushed::PushedRows;
 pub use query::{query, query_within, reads_one_moment};
 pub use row_budget::RowBudget;
 pub use source::ReadSource;
+pub use spill::io_failed;

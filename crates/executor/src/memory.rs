@@ -2,7 +2,7 @@
 //!
 //! Not here: the process's budget (`memory`), and a transaction's write buffer, which `kv` counts.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use ::memory::{Account, Holder, Refused};
 use types::{Error, Result, errno};
@@ -15,7 +15,9 @@ pub(crate) struct Memory<'e> {
     account: RefCell<Account>,
     interrupt: &'e kv::Interrupt,
     /// Whether it may wait for memory.
-    waits: bool,
+    waits: Cell<bool>,
+    /// What the statement may hold while it can spill.
+    spillable_bytes: usize,
 }
 
 impl<'e> Memory<'e> {
@@ -27,7 +29,8 @@ impl<'e> Memory<'e> {
                 ctx.memory_limit_bytes,
             )),
             interrupt: ctx.interrupt,
-            waits: true,
+            waits: Cell::new(true),
+            spillable_bytes: ctx.memory_limit_bytes - ctx.memory_limit_bytes / 8,
         }
     }
 
@@ -35,7 +38,7 @@ impl<'e> Memory<'e> {
     /// memory that this one holds.
     pub fn of_part(ctx: &ExecContext<'e>) -> Self {
         Self {
-            waits: false,
+            waits: Cell::new(false),
             ..Self::new(ctx)
         }
     }
@@ -44,7 +47,7 @@ impl<'e> Memory<'e> {
     /// statements may be waiting for that memory.
     pub fn in_transaction(ctx: &ExecContext<'e>, txn: &kv::Transaction) -> Self {
         Self {
-            waits: !txn.holds_shared_memory(),
+            waits: Cell::new(!txn.holds_shared_memory()),
             ..Self::new(ctx)
         }
     }
@@ -52,9 +55,30 @@ impl<'e> Memory<'e> {
     /// Adds `bytes`. A large statement waits here for its turn. Fails with 8175 if the limit is passed or no
     /// memory is left, and with 1317 once interrupted.
     pub fn grow(&self, bytes: usize) -> Result<()> {
-        let patience = self.waits.then_some(self.interrupt as &dyn ::memory::WaitControl);
         let mut account = self.account.borrow_mut();
-        account.grow(bytes, patience).map_err(refused)
+        account.grow(bytes, self.patience()).map_err(refused)
+    }
+
+    /// Adds `bytes` if they are granted, and says whether they are: what can be spilled has to be, otherwise. It
+    /// waits for its turn once. The last part of the limit is for what cannot be spilled.
+    ///
+    /// # Errors
+    /// 1317 once interrupted.
+    pub fn try_grow(&self, bytes: usize) -> Result<bool> {
+        let mut account = self.account.borrow_mut();
+        if account.used_bytes().saturating_add(bytes) > self.spillable_bytes {
+            return Ok(false);
+        }
+        let granted = account.try_grow(bytes, self.patience()).map_err(refused)?;
+        if !granted {
+            self.waits.set(false);
+        }
+        Ok(granted)
+    }
+
+    fn patience(&self) -> Option<&dyn ::memory::WaitControl> {
+        let interrupt = self.interrupt as &dyn ::memory::WaitControl;
+        self.waits.get().then_some(interrupt)
     }
 
     pub fn shrink(&self, bytes: usize) {
@@ -86,6 +110,29 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Counts `bytes` more if they are granted, and says whether they are.
+    ///
+    /// # Errors
+    /// Those of [`Memory::try_grow`].
+    pub fn try_add(&mut self, bytes: usize, memory: &Memory<'_>) -> Result<bool> {
+        let granted = memory.try_grow(bytes)?;
+        if granted {
+            self.bytes += bytes;
+        }
+        Ok(granted)
+    }
+
+    /// Counts `bytes` in all if they are granted, and says whether they are.
+    ///
+    /// # Errors
+    /// Those of [`Memory::try_grow`].
+    pub fn try_resize(&mut self, bytes: usize, memory: &Memory<'_>) -> Result<bool> {
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => self.try_add(more, memory),
+            None => self.resize(bytes, memory).map(|()| true),
+        }
+    }
+
     /// Counts `bytes` in all.
     ///
     /// # Errors

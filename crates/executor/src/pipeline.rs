@@ -4,6 +4,7 @@
 //! Not here: where a plan is cut, and how rows get to threads (`analytics`).
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +35,8 @@ pub struct PipelineResources {
     pub interrupt: Arc<kv::Interrupt>,
     pub memory: &'static Broker,
     pub memory_limit_bytes: usize,
+    /// The directory of what they spill.
+    pub spill_directory: PathBuf,
     pub cte_max_recursion_depth: u64,
 }
 
@@ -85,6 +88,7 @@ impl Pipeline {
             interrupt: &resources.interrupt,
             lock_wait: Duration::ZERO,
             memory_limit_bytes: resources.memory_limit_bytes,
+            spill_directory: &resources.spill_directory,
             memory: resources.memory,
             auto_increment: (1, 1),
             insert_select: None,

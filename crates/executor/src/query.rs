@@ -59,8 +59,10 @@ fn run(
         ..Env::new(ctx, &mut source, &memory)
     };
     if let Some(rows) = sink.packets() {
-        if let Some(range) = RangeSelect::of(plan) {
-            return range.run(&mut env, rows);
+        if let Some(range) = RangeSelect::of(plan)
+            && range.run(&mut env, rows)?
+        {
+            return Ok(());
         }
         if let Some(join) = JoinSelect::of(plan)? {
             return join.run(&env, rows);

@@ -106,6 +106,12 @@ impl RowOrder {
         }
     }
 
+    /// Compares a row of one batch with one of another, by their prefixes first.
+    pub fn compare_rows(&self, a: (&BatchKeys, usize), b: (&BatchKeys, usize)) -> Ordering {
+        let prefixes = || a.0.prefix(a.1).cmp(&b.0.prefix(b.1));
+        prefixes().then_with(|| self.compare(a, b))
+    }
+
     /// Compares a row of one batch with one of another.
     fn compare(&self, a: (&BatchKeys, usize), b: (&BatchKeys, usize)) -> Ordering {
         match (self, a, b) {
@@ -193,8 +199,7 @@ impl RowOrder {
         let mut rows = self.sort(batches, check)?;
         rows.dedup_by(|b, a| {
             let (left, right) = (&batches[a.0], &batches[b.0]);
-            left.prefix(a.1) == right.prefix(b.1)
-                && self.compare((left, a.1), (right, b.1)) == Ordering::Equal
+            self.compare_rows((left, a.1), (right, b.1)) == Ordering::Equal
         });
         Ok(rows)
     }

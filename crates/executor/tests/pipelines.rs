@@ -76,6 +76,7 @@ fn resources(c: &Conn<'_>) -> PipelineResources {
         interrupt: Arc::clone(&c.interrupt),
         memory: memory::Broker::unlimited(),
         memory_limit_bytes: c.memory_limit_bytes,
+        spill_directory: c.spill_directory.clone(),
         cte_max_recursion_depth: 10,
     }
 }

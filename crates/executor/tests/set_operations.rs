@@ -114,14 +114,28 @@ fn intersections_and_differences_count_rows_only_with_all() {
 }
 
 #[test]
-fn the_keys_of_a_set_are_counted() {
+fn the_keys_of_a_set_need_not_be_in_memory() {
     let db = Db::new();
     let mut c = db.conn();
     c.memory_limit_bytes = 64 << 10;
     let many: Vec<Vec<Value>> = (0..5000).map(|n| vec![Value::Int(n)]).collect();
-    for operator in [SetOperator::Union, SetOperator::Intersect, SetOperator::Except] {
-        let rel = set(operator, false, ints(&[&[Some(1)]]), values(&[INT], &many));
-        assert_eq!(c.try_rel(rel).unwrap_err().code, 8175, "{operator:?}");
+    for (operator, rows) in [
+        (SetOperator::Union, 5000),
+        (SetOperator::Intersect, 1),
+        (SetOperator::Except, 1),
+    ] {
+        let rel = set(
+            operator,
+            false,
+            ints(&[&[Some(1)], &[Some(-1)]]),
+            values(&[INT], &many),
+        );
+        let found = c.try_rel(rel).unwrap().len();
+        assert_eq!(
+            found,
+            rows + usize::from(operator == SetOperator::Union),
+            "{operator:?}"
+        );
     }
 }
 
@@ -278,14 +292,12 @@ fn union_distinct_ends_a_recursion_that_meets_rows_again() {
 }
 
 #[test]
-fn a_recursion_ends_when_it_is_interrupted_or_holds_too_much() {
+fn a_recursion_ends_when_it_is_interrupted() {
     let db = Db::new();
     let mut c = db.conn();
     c.cte_max_recursion_depth = u64::MAX;
+    // In memory, or in a file.
     c.memory_limit_bytes = 256 << 10;
-    let error = c.try_rel(with(counting(None, false), table(false))).unwrap_err();
-    assert_eq!(error.code, 8175);
-    c.memory_limit_bytes = usize::MAX >> 1;
     let interrupt = c.interrupt.clone();
     let killer = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(50));

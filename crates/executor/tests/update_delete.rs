@@ -307,12 +307,7 @@ fn a_statement_over_its_memory_limit_fails_alone() {
     // Rows that are locked need not all be held at once.
     assert_eq!(c.exec("update m set id = -id").affected, 8192);
     assert_eq!(c.exec("update m set id = -id").affected, 8192);
-    assert!(c.error("select * from m order by s").starts_with("8175 "));
-    assert!(
-        c.error("select count(*) from m group by s, id")
-            .starts_with("8175 ")
-    );
-    assert!(c.error("select distinct s, id from m").starts_with("8175 "));
+    assert!(c.error("select json_arrayagg(s) from m").starts_with("8175 "));
     assert_eq!(c.rows("select id from m order by s, id desc limit 1"), ["8192"]);
     let one = c.rows("select distinct s from m order by s");
     assert_eq!(one, ["x".repeat(1000)], "equal rows are not all held");

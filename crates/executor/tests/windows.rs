@@ -5,7 +5,7 @@
 mod support;
 
 use functions::aggregate;
-use functions::window::{Frame, WindowCall, WindowFunction};
+use functions::window::{Frame, FrameBound, FrameUnit, WindowCall, WindowFunction};
 use planner::plan::{Rel, SortKey};
 use support::Db;
 use support::rel::*;
@@ -145,7 +145,7 @@ fn partitions_of_more_rows_than_a_batch_and_of_one() {
 }
 
 #[test]
-fn what_a_window_holds_is_counted() {
+fn a_partition_need_not_be_in_memory() {
     let db = Db::new();
     let mut c = db.conn();
     c.memory_limit_bytes = 64 << 10;
@@ -175,6 +175,14 @@ fn what_a_window_holds_is_counted() {
             },
             _ => below,
         });
-        assert_eq!(c.try_rel(deep.unwrap()).unwrap_err().code, 8175);
+        assert_eq!(c.try_rel(deep.unwrap()).unwrap().len(), 5000);
     }
+    // What takes the rows after the current one to the last is computed of the whole partition.
+    let to_last = Frame {
+        unit: FrameUnit::Rows,
+        start: FrameBound::CurrentRow,
+        end: FrameBound::UnboundedFollowing,
+    };
+    let plan = window(values(&[INT], &rows), &[], Vec::new(), to_last, vec![sum(0)]);
+    assert_eq!(c.try_rel(plan).unwrap_err().code, 8175);
 }

@@ -35,6 +35,8 @@ pub struct Identity {
     pub current_role: String,
     /// Whether it may read files on the server's disk: the privilege FILE.
     pub reads_files: bool,
+    /// Whether it may see all roles: the privilege ROLE_ADMIN.
+    pub sees_roles: bool,
 }
 
 /// The text of a statement's digest, and the bytes whose hash is the digest.
@@ -85,8 +87,7 @@ pub struct EvalContext {
     pub user_variables: Arc<HashMap<String, UserVariable>>,
     /// The locks of GET_LOCK().
     pub user_locks: Arc<dyn crate::user_lock::UserLocks>,
-    /// What LOAD_FILE() reads.
-    pub files: Arc<dyn crate::server_files::ServerFiles>,
+    pub server: Arc<dyn crate::server::Server>,
     /// The state of functions between the rows of one statement.
     pub state: crate::state::StatementState,
     /// Computes STATEMENT_DIGEST().
@@ -130,7 +131,7 @@ impl Default for EvalContext {
             generated_id: AtomicU64::new(0),
             user_variables: Arc::default(),
             user_locks: Arc::new(crate::user_lock::NoLocks),
-            files: Arc::new(crate::server_files::NoFiles),
+            server: Arc::new(crate::server::NoServer),
             state: crate::state::StatementState::default(),
             digest: |_, _| {
                 Err(Error::internal(
@@ -167,7 +168,7 @@ impl EvalContext {
             interrupted,
             user_variables: Arc::clone(&self.user_variables),
             user_locks: Arc::clone(&self.user_locks),
-            files: Arc::clone(&self.files),
+            server: Arc::clone(&self.server),
             digest: self.digest,
             reads: self.reads.for_thread(),
             // Every field is named, so that none is forgotten. A thread leaves nothing in these but warnings.

@@ -20,7 +20,7 @@ use crate::eval::row::evaluate;
 use crate::expr::{Binding, Call, FunctionDef, Nullability, ScalarFn};
 use crate::input::Row;
 use crate::registry::{Alias, Family, MANY, function, lazy};
-use crate::server_files::FileContents;
+use crate::server::FileContents;
 use crate::string::too_large;
 use crate::user_variable::UserVariable;
 
@@ -128,8 +128,10 @@ static FUNCTIONS: &[FunctionDef] = &[
         |c, _| Ok(Value::UInt(c.ctx.connection_id)),
     )
     .nullability(Nullability::Always),
-    refused("ps_thread_id"),
-    refused("roles_graphml"),
+    function("ps_thread_id", 1, 1, resolve_thread, thread_of_connection)
+        .nullability(Nullability::Always)
+        .session(),
+    of_session("roles_graphml", |_| Ok(long_text()), roles_graph).nullability(Nullability::Always),
     refused("master_pos_wait"),
     refused("source_pos_wait"),
     refused("wait_for_executed_gtid_set"),
@@ -140,6 +142,29 @@ static FUNCTIONS: &[FunctionDef] = &[
 
 const fn of_session(name: &'static str, resolve: crate::expr::ResolveFn, eval: ScalarFn) -> FunctionDef {
     function(name, 0, 0, resolve, eval).session().infallible()
+}
+
+fn resolve_thread(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.integer(0);
+    Ok(unsigned())
+}
+
+/// A connection has one thread, with its number; NULL for one that is not there.
+fn thread_of_connection(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let id = match args.first() {
+        Some(Datum::Int(id)) => u64::try_from(*id).ok(),
+        Some(Datum::UInt(id)) => Some(*id),
+        _ => None,
+    };
+    let id = id.filter(|id| call.ctx.server.has_connection(*id));
+    Ok(id.map_or(Value::Null, Value::UInt))
+}
+
+fn roles_graph(call: &Call<'_>, _: &[Datum<'_>]) -> Result<Value> {
+    Ok(Value::String(match call.ctx.identity.sees_roles {
+        true => call.ctx.server.roles_graph(),
+        false => "<?xml version=\"1.0\" encoding=\"UTF-8\"?><graphml />".to_owned(),
+    }))
 }
 
 /// A function that MySQL has and StemDB does not have.
@@ -173,7 +198,7 @@ fn load_file(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     // The system would refuse a name with a NUL; MySQL takes it for the end.
     let name = name.bytes().split(|byte| *byte == 0).next().unwrap_or_default();
     let path = Path::new(OsStr::from_bytes(name));
-    match call.ctx.files.read(path, call.ctx.max_allowed_packet) {
+    match call.ctx.server.read(path, call.ctx.max_allowed_packet) {
         FileContents::Bytes(bytes) => Ok(Value::Bytes(bytes)),
         FileContents::TooLarge => too_large(call),
         FileContents::Absent => Ok(Value::Null),

@@ -40,6 +40,8 @@ mod background;
 mod commit;
 #[path = "../../kv/src/coprocessor.rs"]
 mod coprocessor;
+#[path = "../../kv/src/corrections.rs"]
+mod corrections;
 #[path = "../../kv/src/deadlock.rs"]
 mod deadlock;
 #[path = "../../kv/src/defect.rs"]
@@ -130,6 +132,7 @@ pub mod watch;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
+pub use corrections::{Outdated, RowEntries};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
 pub use engine::{CommitDone, Damage, Durability, Engine, EngineTransaction, GcReport, ReadAt, ScanRequest};

@@ -10,7 +10,7 @@ use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome};
 use crate::failure;
 use crate::fan_out::{Batch, Group, Item, fan_out, group};
-use crate::heartbeat::{Heartbeats, lock_ttl_ms};
+use crate::heartbeat::{Heartbeats, Lifetime, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
 use crate::resolve::{self, locks_of};
 use crate::sharing::SharedLocks;
@@ -67,8 +67,7 @@ pub struct Commit<'a> {
     pub heartbeats: &'a Heartbeats,
     pub start_ts: Timestamp,
     pub primary: Vec<u8>,
-    /// How long its locks stay valid if this node dies.
-    pub lock_ttl: Duration,
+    pub lifetime: Lifetime,
     /// In key order.
     pub writes: Vec<Write>,
     /// 0 if no pessimistic locks are held.
@@ -135,7 +134,7 @@ impl Commit<'_> {
             mutations: writes.iter().map(mutation).collect(),
             primary_lock: self.primary.clone(),
             start_version: self.start_ts,
-            lock_ttl: lock_ttl_ms(self.start_ts, now, self.lock_ttl),
+            lock_ttl: lock_ttl_ms(self.start_ts, now, self.lifetime.ttl),
             pessimistic_actions: if is_pessimistic {
                 writes.iter().map(action).collect()
             } else {
@@ -283,7 +282,7 @@ impl Commit<'_> {
     fn two_phases(self) -> Result<CommitOutcome> {
         let _alive = self
             .heartbeats
-            .start_for(self.start_ts, self.primary.clone(), self.lock_ttl);
+            .start_for(self.start_ts, self.primary.clone(), self.lifetime);
         let outcome = RefCell::new(None);
         let mut backoff = self.cluster.backoff(Some(self.interrupt));
         let prewritten = fan_out(

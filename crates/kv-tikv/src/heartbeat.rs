@@ -4,6 +4,7 @@
 
 use crate::backoff::Backoff;
 use crate::cluster::{Cluster, Outcome};
+use crate::options::TikvOptions;
 use crate::periodic::Periodic;
 use crate::proto::kvrpcpb::TxnHeartBeatRequest;
 use kv::{Timestamp, timestamp_to_ms};
@@ -19,11 +20,29 @@ const TICK: Duration = Duration::from_millis(500);
 /// How long one round waits for the stores, since other locks may become due meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long a transaction's locks live.
+#[derive(Clone, Copy)]
+pub struct Lifetime {
+    /// Without a heartbeat: if this node dies.
+    pub ttl: Duration,
+    /// With heartbeats.
+    pub longest: Duration,
+}
+
+impl Lifetime {
+    /// A transaction that was left open does not hold its locks forever.
+    pub fn configured(options: &TikvOptions) -> Self {
+        Self {
+            ttl: options.lock_ttl,
+            longest: options.gc_hold_max,
+        }
+    }
+}
+
 /// A running transaction.
 struct Heartbeat {
     primary: Vec<u8>,
-    /// How long the locks live without a heartbeat.
-    ttl: Duration,
+    lifetime: Lifetime,
     since: Instant,
     renewed: Instant,
     lost: Arc<AtomicBool>,
@@ -78,7 +97,7 @@ impl Heartbeats {
         let (cluster, of_thread) = (Arc::clone(cluster), Arc::clone(&running));
         let round = move || {
             // After a panic the other locks live long enough to be renewed in the next round.
-            renew(&cluster, take_due(&cluster, &of_thread));
+            renew(&cluster, take_due(&of_thread));
             ControlFlow::Continue(())
         };
         let thread = Periodic::start("tikv-heartbeats", tick, "renewing locks", round);
@@ -88,14 +107,13 @@ impl Heartbeats {
         }
     }
 
-    /// Starts the heartbeat of a transaction whose primary lock has just been taken, or is about to be,
-    /// with this time to live.
-    pub fn start_for(&self, start_ts: Timestamp, primary: Vec<u8>, ttl: Duration) -> Alive {
+    /// Starts the heartbeat of a transaction whose primary lock has just been taken, or is about to be.
+    pub fn start_for(&self, start_ts: Timestamp, primary: Vec<u8>, lifetime: Lifetime) -> Alive {
         let lost = Arc::new(AtomicBool::new(false));
         let now = Instant::now();
         let heartbeat = Heartbeat {
             primary,
-            ttl,
+            lifetime,
             since: now,
             renewed: now,
             lost: Arc::clone(&lost),
@@ -117,17 +135,16 @@ pub fn lock_ttl_ms(start_ts: Timestamp, now: Timestamp, ttl: Duration) -> u64 {
 }
 
 /// The heartbeats to send now. They count as sent.
-fn take_due(cluster: &Cluster, running: &Running) -> Vec<Due> {
+fn take_due(running: &Running) -> Vec<Due> {
     let due = |(start_ts, heartbeat): (&Timestamp, &mut Heartbeat)| {
-        let is_due = heartbeat.renewed.elapsed() >= heartbeat.ttl / 3
-            // A transaction that was left open does not hold its locks forever.
-            && heartbeat.since.elapsed() < cluster.options.gc_hold_max;
+        let Lifetime { ttl, longest } = heartbeat.lifetime;
+        let is_due = heartbeat.renewed.elapsed() >= ttl / 3 && heartbeat.since.elapsed() < longest;
         is_due.then(|| {
             heartbeat.renewed = Instant::now();
             Due {
                 start_ts: *start_ts,
                 primary: heartbeat.primary.clone(),
-                ttl: heartbeat.ttl,
+                ttl,
                 lost: Arc::clone(&heartbeat.lost),
             }
         })

@@ -7,7 +7,7 @@ use crate::cluster::{Cluster, Outcome, Sent};
 use crate::counters::WaitGuard;
 use crate::failure;
 use crate::fan_out::{Batch, Group, fan_out, group};
-use crate::heartbeat::{Alive, Heartbeats, lock_ttl_ms};
+use crate::heartbeat::{Alive, Heartbeats, Lifetime, lock_ttl_ms};
 use crate::proto::kvrpcpb::*;
 use crate::resolve::{self, locks_of};
 use bytes::Bytes;
@@ -51,8 +51,7 @@ pub struct Request<'a> {
 pub struct ClusterLocks {
     pub start_ts: Timestamp,
     pub primary: Vec<u8>,
-    /// How long the locks stay valid if this node dies.
-    pub ttl: Duration,
+    pub lifetime: Lifetime,
     /// The newest timestamp that locks were taken at.
     pub for_update_ts: Timestamp,
     /// Its heartbeat, once the primary is locked.
@@ -70,11 +69,11 @@ pub struct ClusterLocks {
 }
 
 impl ClusterLocks {
-    pub fn new(start_ts: Timestamp, ttl: Duration) -> Self {
+    pub fn new(start_ts: Timestamp, lifetime: Lifetime) -> Self {
         Self {
             start_ts,
             primary: Vec::new(),
-            ttl,
+            lifetime,
             for_update_ts: start_ts,
             alive: None,
             keys: Vec::new(),
@@ -206,7 +205,7 @@ impl ClusterLocks {
             }
             let again = self.lock_groups(cluster, groups, request, deadline, &mut backoff, outcomes)?;
             if self.alive.is_none() && !self.keys.is_empty() {
-                self.alive = Some(heartbeats.start_for(self.start_ts, self.primary.clone(), self.ttl));
+                self.alive = Some(heartbeats.start_for(self.start_ts, self.primary.clone(), self.lifetime));
             }
             // Refused keys go first, so that the primary stays the first.
             todo.splice(0..0, again);
@@ -236,7 +235,7 @@ impl ClusterLocks {
             mutations: keys.iter().map(mutation).collect(),
             primary_lock: self.primary.clone(),
             start_version: self.start_ts,
-            lock_ttl: lock_ttl_ms(self.start_ts, now, self.ttl),
+            lock_ttl: lock_ttl_ms(self.start_ts, now, self.lifetime.ttl),
             for_update_ts,
             is_first_lock: self.keys.is_empty(),
             wait_timeout: match request.wait {

@@ -398,7 +398,8 @@ fn clean<C: Command>(
 }
 
 /// Resolves every lock in a range that is older than `safe_point`. Garbage collection requires that: it
-/// must know which versions these transactions commit.
+/// must know which versions these transactions commit. What a transaction that lives commits under a pessimistic lock is
+/// newer than the safe point, so such a lock stays.
 pub fn all_before(cluster: &Cluster, range: &KeyRange, safe_point: Timestamp) -> Result<u64> {
     const PAGE: u32 = 1_024;
     let mut start = range.start.clone();
@@ -416,9 +417,14 @@ pub fn all_before(cluster: &Cluster, range: &KeyRange, safe_point: Timestamp) ->
         let (locks, region) = scan_locks(cluster, &command, &mut backoff)?;
         // If the region has split since, its last part belongs to another region now.
         let end = end_within(&region, &command.end_key);
-        let is_last = locks.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
+        let count = locks.len();
+        let is_last = count < usize::try_from(PAGE).unwrap_or(usize::MAX);
         let after = locks.last().map(|lock| [&lock.key[..], &[0]].concat());
-        while for_write(cluster, &locks, &mut backoff)? {
+        let (pessimistic, prewritten): (Vec<_>, Vec<_>) = locks
+            .into_iter()
+            .partition(|lock| lock.lock_type == op::PESSIMISTIC_LOCK);
+        for_write(cluster, &pessimistic, &mut backoff)?;
+        while for_write(cluster, &prewritten, &mut backoff)? {
             // These transactions are running although they are older than the safe point. Their pins
             // should have held it back: their node reported too late. They expire soon.
             backoff.pause(
@@ -426,7 +432,7 @@ pub fn all_before(cluster: &Cluster, range: &KeyRange, safe_point: Timestamp) ->
                 &"a transaction is older than the garbage-collection safe point",
             )?;
         }
-        resolved += u64::try_from(locks.len()).unwrap_or(0);
+        resolved += u64::try_from(count).unwrap_or(0);
         match after {
             Some(after) if !is_last => start = after,
             _ if end >= range.end => return Ok(resolved),

@@ -9,7 +9,7 @@
 use crate::cluster::Cluster;
 use crate::failure::locks_lost;
 use crate::fan_out::{Batch, Item, fan_out};
-use crate::heartbeat::Heartbeats;
+use crate::heartbeat::{Heartbeats, Lifetime};
 use crate::locks::{ClusterLocks, LockOutcome, Request};
 use crate::proto::kvrpcpb::PessimisticLockRequest;
 use kv::{Error, LockWait, Result, Timestamp};
@@ -185,7 +185,7 @@ fn lock(
     request: Request,
 ) -> Result<(ClusterLocks, LockOutcome)> {
     let start_ts = cluster.timestamp(Some(request.interrupt))?;
-    let mut locks = ClusterLocks::new(start_ts, cluster.options.lock_ttl);
+    let mut locks = ClusterLocks::new(start_ts, Lifetime::configured(&cluster.options));
     let mut got = HashMap::new();
     let locked = locks.lock(cluster, heartbeats, vec![key.to_vec()], request, &mut got);
     if locked.is_err() {

@@ -6,6 +6,7 @@
 
 use crate::commit::{Change, Commit, CommitOutcome, Write};
 use crate::failure;
+use crate::heartbeat::Lifetime;
 use crate::locks::{ClusterLocks, LockOutcome, Request, release};
 use crate::node::Node;
 use crate::prober::PROBE_AFTER;
@@ -46,7 +47,7 @@ pub struct TikvTransaction {
     optimistic: bool,
     /// It may commit at any timestamp after its start; see [`TxnOptions::single_statement`].
     single_statement: bool,
-    lock_ttl: Duration,
+    lifetime: Lifetime,
     held: HashMap<Arc<[u8]>, Held>,
     /// How often it waited for other connections of this process.
     local_waits: u64,
@@ -60,23 +61,33 @@ pub struct TikvTransaction {
 }
 
 impl TikvTransaction {
-    /// The caller has pinned `start_ts`. It stays pinned until the end, whatever the caller reads by then.
+    /// The caller has pinned `start_ts`. It stays pinned until the end, whatever the caller reads by then, unless
+    /// the transaction is for locks only: those are no concern of a garbage collection.
     pub fn new(node: Arc<Node>, start_ts: Timestamp, options: &TxnOptions) -> Result<Self> {
-        node.pins.pin(start_ts)?;
-        let lock_ttl = options.lock_ttl.unwrap_or(node.cluster.options.lock_ttl);
+        if !options.locks_only {
+            node.pins.pin(start_ts)?;
+        }
+        let configured = Lifetime::configured(&node.cluster.options);
+        let lifetime = Lifetime {
+            ttl: options.lock_ttl.unwrap_or(configured.ttl),
+            longest: match options.locks_only {
+                true => Duration::MAX,
+                false => configured.longest,
+            },
+        };
         Ok(Self {
             owner: node.new_owner(),
             node,
             start_ts,
             optimistic: options.optimistic,
             single_statement: options.single_statement,
-            lock_ttl,
+            lifetime,
             held: HashMap::new(),
             local_waits: 0,
             cluster: None,
             changed: HashMap::new(),
             absent: HashSet::new(),
-            pinned: true,
+            pinned: !options.locks_only,
         })
     }
 
@@ -206,10 +217,13 @@ impl TikvTransaction {
             // anyway.
             let since = since.max(self.start_ts + 1);
             let upgraded = self.lock_exclusively(&[key], request(Some(since)), got);
-            upgraded.map_err(|error| match error {
-                Error::WriteConflict { .. } => Error::Deadlock,
-                error => error,
-            })?;
+            // Whatever was in the way, the shared lock is gone, and the transaction depends on what it has read.
+            if let Err(error) = &upgraded {
+                tracing::debug!(%error, "a shared lock was not made an exclusive one");
+            }
+            if upgraded.is_err() || got.get(key) == Some(&LockOutcome::Skipped) {
+                return Err(failure::locks_lost());
+            }
         }
         if new.is_empty() {
             return Ok(());
@@ -255,7 +269,7 @@ impl TikvTransaction {
         let prefixed = keys.iter().map(|key| keyspace.key(key)).collect();
         let locks = self
             .cluster
-            .get_or_insert_with(|| ClusterLocks::new(self.start_ts, self.lock_ttl));
+            .get_or_insert_with(|| ClusterLocks::new(self.start_ts, self.lifetime));
         let had_none = locks.is_empty();
         let mut answers = HashMap::new();
         let locked = locks.lock(&node.cluster, &node.heartbeats, prefixed, request, &mut answers);
@@ -476,7 +490,7 @@ impl TikvTransaction {
                 heartbeats: &self.node.heartbeats,
                 start_ts,
                 primary: primary.clone(),
-                lock_ttl: self.lock_ttl,
+                lifetime: self.lifetime,
                 writes: writes.clone(),
                 for_update_ts: 0,
                 // PD gave this timestamp to this transaction only, so no snapshot has the commit's
@@ -565,7 +579,7 @@ impl TikvTransaction {
             heartbeats: &node.heartbeats,
             start_ts,
             primary,
-            lock_ttl: self.lock_ttl,
+            lifetime: self.lifetime,
             writes,
             for_update_ts,
             // The commit must be later than every snapshot taken before it was requested. A transaction of
@@ -713,6 +727,19 @@ impl EngineTransaction for TikvTransaction {
     fn holds(&self, key: &[u8]) -> bool {
         let held = self.held.get(key);
         held.is_some_and(|held| held.cluster == InCluster::Exclusive)
+    }
+
+    /// No lock is taken on a version newer than the timestamp that it is requested at.
+    fn is_unchanged_since(&self, key: &[u8], ts: Timestamp) -> bool {
+        self.holds(key)
+            && self
+                .cluster
+                .as_ref()
+                .is_some_and(|locks| locks.for_update_ts <= ts)
+    }
+
+    fn has_lost_locks(&self) -> bool {
+        self.cluster.as_ref().is_some_and(ClusterLocks::is_lost)
     }
 
     fn owner(&self) -> Owner {

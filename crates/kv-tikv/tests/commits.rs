@@ -6,7 +6,7 @@
 
 mod support;
 
-use kv::{Error, LockOptions, Reader, Store, Transaction, TxnOptions};
+use kv::{Error, LockOptions, LockWait, Reader, Store, Transaction, TxnOptions};
 use kv_tests::guarded::{Way, change_rows, check_rows, set_up};
 use kv_tests::support::{begin, commit, exclusive, get, keys, lock, shared, wait_until, write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -294,6 +294,31 @@ fn check_lost_lock(of_d: &LockOptions) {
             let expected = if changes { "1" } else { "2" };
             assert_eq!(get(&store.latest(), "a").as_deref(), Some(expected));
         }
+    }
+    assert_eq!(store.lock_stats().held, 0);
+    assert_no_locks(&stand_in);
+}
+
+/// A lock that becomes an exclusive one is given back before. Where another node takes it in between, the transaction
+/// must not go on as if it had its shared lock still, however it would have waited.
+#[test]
+fn a_shared_lock_that_another_node_takes_when_it_is_given_back_ends_the_transaction() {
+    let stand_in = cluster();
+    let (store, other) = (stand_in.open(), stand_in.open());
+    write(&store, &[("d", Some("1"))]);
+    let soon = LockWait::Timeout(Duration::from_millis(50));
+    for wait in [LockWait::NoWait, LockWait::SkipLocked, soon] {
+        let mut txn = begin(&store);
+        lock(&mut txn, "d", &shared()).unwrap();
+        lose_lock(&stand_in, "d");
+        let mut holder = begin(&other);
+        lock(&mut holder, "d", &exclusive()).unwrap();
+        let options = LockOptions { wait, ..exclusive() };
+        assert_eq!(
+            txn.lock_only(&keys(&["d"]), &options),
+            Err(Error::Deadlock),
+            "{wait:?}"
+        );
     }
     assert_eq!(store.lock_stats().held, 0);
     assert_no_locks(&stand_in);

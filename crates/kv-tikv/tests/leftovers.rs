@@ -8,6 +8,7 @@ mod support;
 
 use kv::{Error, Reader, TxnOptions};
 use kv_tests::support::{begin, commit, exclusive, get, keys, lock, scan_all, wait_until, write};
+use kv_tikv::TikvOptions;
 use std::time::Duration;
 use support::{cluster, nowait};
 
@@ -83,6 +84,40 @@ fn locks_last_for_as_long_as_their_transaction_asks_for() {
     brief.put(b"d".to_vec(), b"1".to_vec()).unwrap();
     commit(brief).unwrap();
     assert_eq!(scan_all(&living.latest()), ["a=0", "d=1"]);
+}
+
+/// Locks that a client may hold for days, as by GET_LOCK().
+#[test]
+fn a_transaction_for_locks_only_lasts_and_holds_nothing_back() {
+    let stand_in = cluster();
+    // An ordinary transaction would be given up at once.
+    let store = kv_tikv::open(TikvOptions {
+        gc_hold_max: Duration::ZERO,
+        ..stand_in.options()
+    })
+    .unwrap();
+    let other = stand_in.open();
+    write(&store, &[("a", Some("0"))]);
+    let options = TxnOptions {
+        locks_only: true,
+        ..lasting(6)
+    };
+    let mut txn = store.begin(options).unwrap();
+    assert_eq!(lock(&mut txn, "a", &exclusive()), Ok(Some("0".into())));
+    assert_eq!(txn.put(b"a".to_vec(), b"1".to_vec()), Err(Error::ReadOnly));
+    let renewed = stand_in.count("TxnHeartBeat");
+    wait_until("it is renewed", || stand_in.count("TxnHeartBeat") >= renewed + 2);
+    store.set_gc_age(Duration::ZERO);
+    assert!(store.run_gc().unwrap().safe_point > txn.start_ts());
+    assert_eq!(
+        lock(&mut begin(&other), "a", &nowait()),
+        Err(Error::LockNotAvailable)
+    );
+    assert!(!txn.has_lost_locks());
+    stand_in.control("/lose-locks?key=a");
+    wait_until("the loss is noticed", || txn.has_lost_locks());
+    drop(txn);
+    assert_eq!(lock(&mut begin(&other), "a", &nowait()), Ok(Some("0".into())));
 }
 
 /// The read asks for no timestamp and does not wait: it precedes the transaction.

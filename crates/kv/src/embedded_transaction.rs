@@ -410,6 +410,10 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
         Some(held.map(|held| (Arc::clone(&held.key), mode(held))).collect())
     }
 
+    fn is_unchanged_since(&self, key: &[u8], ts: Timestamp) -> bool {
+        self.locked.get(key).is_some_and(|(commit_ts, _)| commit_ts <= ts)
+    }
+
     fn lock_count(&self) -> usize {
         self.held.len()
     }

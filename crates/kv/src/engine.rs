@@ -143,7 +143,8 @@ pub trait Engine: Send + Sync {
     /// See [`crate::Reader::will_read`].
     fn will_read(&self, _keys: &[&[u8]], _at: ReadAt) {}
 
-    /// Starts a transaction at `start_ts`, which the caller has pinned.
+    /// Starts a transaction at `start_ts`, which the caller has pinned. The engine keeps it pinned where the
+    /// transaction needs that, so not for [`TxnOptions::locks_only`].
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
 
     /// Whether [`EngineTransaction::expect_absent`] may return true.
@@ -312,6 +313,16 @@ pub trait EngineTransaction: Send + Sync {
 
     /// Whether the transaction holds the exclusive lock of a key.
     fn holds(&self, key: &[u8]) -> bool;
+
+    /// Whether a locked key certainly has no version newer than `ts`. False also if only a read can tell.
+    fn is_unchanged_since(&self, _key: &[u8], _ts: Timestamp) -> bool {
+        false
+    }
+
+    /// Whether its locks are known to be gone, which an engine over a cluster may learn at any time.
+    fn has_lost_locks(&self) -> bool {
+        false
+    }
 
     /// What its locks are listed under ([`Engine::locked_keys`]).
     fn owner(&self) -> Owner;

@@ -26,6 +26,7 @@
 mod background;
 mod commit;
 mod coprocessor;
+mod corrections;
 mod deadlock;
 mod embedded;
 mod embedded_state;
@@ -74,6 +75,7 @@ pub mod watch;
 
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
+pub use corrections::{Outdated, RowEntries};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
 pub use engine::{

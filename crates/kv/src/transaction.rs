@@ -6,6 +6,7 @@
 
 use crate::buffer::{Savepoint, Write, WriteBuffer};
 use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
+use crate::corrections::{Corrected, Corrections, Outdated, RowEntries};
 use crate::engine::{CommitDone, Durability, Engine, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
@@ -30,6 +31,9 @@ const COMMIT_FACTOR: usize = 3;
 /// Memory that a row lock takes: its entry in the lock table, its key, and what the owner holds of it.
 const LOCK_BYTES: usize = 240;
 
+/// So many locks are requested before their memory is counted.
+const UNCOUNTED_LOCKS_MAX: usize = 1_024;
+
 /// Releases the memory before it calls `done`.
 fn freed_after(memory: Account, done: CommitDone) -> CommitDone {
     Box::new(move |outcome| {
@@ -45,6 +49,10 @@ pub struct Transaction {
     /// Shared with [`View`]s, and copied on write only while one is alive.
     pub(crate) buffer: Arc<WriteBuffer>,
     pub(crate) snapshot: Snapshot,
+    /// Whether plain reads stay at the snapshot.
+    keeps_snapshot: bool,
+    /// Of a snapshot that is kept, once a row has been written that has changed since.
+    corrections: Option<Box<Corrections>>,
     /// An optimistic transaction's first snapshot. A deletion since the start must not be collected before
     /// the commit has checked for conflicts.
     _start: Option<Snapshot>,
@@ -55,6 +63,8 @@ pub struct Transaction {
     memory: Account,
     /// What of it is for locks.
     lock_bytes: usize,
+    /// How many have been requested since they were counted.
+    uncounted_locks: usize,
     /// Set when a savepoint was used after its end: it is unknown what should be committed.
     broken: bool,
     /// Of an engine that checks promises.
@@ -80,15 +90,24 @@ impl Transaction {
         if let Some(interrupt) = &options.interrupt {
             interrupt.set_transaction(locks.owner());
         }
+        let promises = engine.checks_promises().then(Box::default);
+        let start = options.optimistic.then(|| snapshot.clone());
+        let snapshot = match options.locks_only {
+            true => Snapshot::latest(Arc::clone(engine)),
+            false => snapshot,
+        };
         Ok(Self {
             locks,
-            promises: engine.checks_promises().then(Box::default),
+            promises,
             buffer: Arc::default(),
-            _start: options.optimistic.then(|| snapshot.clone()),
+            _start: start,
             snapshot,
+            keeps_snapshot: false,
+            corrections: None,
             start_ts,
             memory: Account::new(memory, Holder::Transaction, usize::MAX),
             lock_bytes: 0,
+            uncounted_locks: 0,
             options,
             limits,
             broken: false,
@@ -109,7 +128,54 @@ impl Transaction {
     /// transaction are still checked from its start.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
         self.snapshot = self.newest_snapshot()?;
+        self.corrections = None;
         Ok(())
+    }
+
+    /// Plain reads stay at the snapshot from now on, whatever else the transaction writes. So rows that have
+    /// changed since, and that it writes, need [`Transaction::correct`].
+    pub fn keep_snapshot(&mut self) {
+        self.keeps_snapshot = true;
+    }
+
+    /// The versions of a locked row that is about to be written for the first time, if it has changed since
+    /// the snapshot that is kept.
+    ///
+    /// # Errors
+    /// Those of reads.
+    pub fn outdated(&self, row: &[u8]) -> Result<Option<Outdated>> {
+        if !self.keeps_snapshot
+            || self.options.optimistic
+            || self.buffer.get(row).is_some()
+            || self.locks.is_unchanged_since(row, self.snapshot.ts())
+            || self.is_private(row)
+        {
+            return Ok(None);
+        }
+        let versions = Outdated {
+            newest: self.current().get(row)?,
+            seen: self.snapshot.get(row)?,
+        };
+        Ok((versions.seen != versions.newest).then_some(versions))
+    }
+
+    /// Makes plain reads see the newest index entries of a row ([`Transaction::outdated`]), which is written
+    /// next.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]
+    pub fn correct(&mut self, row: Vec<u8>, entries: RowEntries) -> Result<()> {
+        self.corrections.get_or_insert_default().add(row, entries);
+        self.account(self.buffer.size_bytes())
+    }
+
+    /// Plain reads below own writes.
+    fn below<T>(&self, read: impl FnOnce(&dyn Reader) -> T) -> T {
+        below(
+            &self.snapshot,
+            self.corrections.as_deref().map(Corrections::entries),
+            read,
+        )
     }
 
     /// Own writes over the newest committed state: what DML and locking reads search before they lock.
@@ -123,6 +189,7 @@ impl Transaction {
         View {
             buffer: Arc::clone(&self.buffer),
             snapshot: self.snapshot.clone(),
+            corrections: self.corrections.as_ref().map(|c| Arc::clone(c.entries())),
         }
     }
 
@@ -131,6 +198,7 @@ impl Transaction {
         View {
             buffer: Arc::clone(&self.buffer),
             snapshot,
+            corrections: None,
         }
     }
 
@@ -174,7 +242,7 @@ impl Transaction {
             return keys.iter().map(|key| Ok(Locked::Value(self.get(key)?))).collect();
         }
         let mut locked = self.locks.lock(keys, options)?;
-        self.count_locks(keys)?;
+        self.count_locks(keys.len())?;
         if !self.buffer.is_empty() {
             for (key, answer) in keys.iter().zip(&mut locked) {
                 if let (Some(write), Locked::Value(value)) = (self.buffer.get(key), answer) {
@@ -193,6 +261,7 @@ impl Transaction {
             return Ok(self.get(key)?.map(Arc::from));
         }
         let value = self.locks.lock_one(key, options)?;
+        self.count_locks(1)?;
         Ok(match self.buffer.get(key) {
             Some(write) => write.map(Arc::from),
             None => value,
@@ -208,26 +277,36 @@ impl Transaction {
             true => Ok(vec![true; keys.len()]),
             false => {
                 let locked = self.locks.lock_only(keys, options)?;
-                self.count_locks(keys)?;
+                self.count_locks(keys.len())?;
                 Ok(locked)
             }
         }
     }
 
-    /// Counts the memory of the locks. Those of single keys are counted with the next ones of several.
-    fn count_locks(&mut self, keys: &[Vec<u8>]) -> Result<()> {
-        if keys.len() <= 1 {
-            return Ok(());
+    /// Counts the memory of the locks, from time to time.
+    #[inline]
+    fn count_locks(&mut self, requested: usize) -> Result<()> {
+        self.uncounted_locks += requested;
+        match self.uncounted_locks < UNCOUNTED_LOCKS_MAX {
+            true => Ok(()),
+            false => self.count_locks_now(),
         }
+    }
+
+    #[cold]
+    fn count_locks_now(&mut self) -> Result<()> {
         self.lock_bytes = self.locks.lock_count().saturating_mul(LOCK_BYTES);
-        self.account(self.buffer.size_bytes())
+        self.account(self.buffer.size_bytes())?;
+        self.uncounted_locks = 0;
+        Ok(())
     }
 
     /// `bytes`: of the writes.
     fn account(&mut self, bytes: usize) -> Result<()> {
         let bytes = bytes
             .saturating_mul(COMMIT_FACTOR)
-            .saturating_add(self.lock_bytes);
+            .saturating_add(self.lock_bytes)
+            .saturating_add(self.corrections.as_ref().map_or(0, |c| c.size_bytes()));
         self.memory.resize(bytes, None).map_err(|_| Error::OutOfMemory)
     }
 
@@ -334,6 +413,12 @@ impl Transaction {
         self.locks.settle(self.options.interrupt.as_deref())
     }
 
+    /// Whether the cluster has reported that its locks are gone: this process or the network has stalled for longer
+    /// than they last. Others may have taken them since.
+    pub fn has_lost_locks(&self) -> bool {
+        self.locks.has_lost_locks()
+    }
+
     /// How many keys this transaction has locked.
     pub fn lock_count(&self) -> usize {
         self.locks.lock_count()
@@ -401,7 +486,7 @@ impl Transaction {
             self.limits.check_value(value)?;
         }
         let is_private = self.is_private(&key);
-        if self.options.read_only && !is_private {
+        if (self.options.read_only || self.options.locks_only) && !is_private {
             return Err(Error::ReadOnly);
         }
         self.limits.check_key(&key)?;
@@ -426,6 +511,9 @@ impl Transaction {
         let is_open = Arc::make_mut(&mut self.buffer).rollback_to(savepoint);
         debug_assert!(is_open, "rollback to a savepoint that has ended");
         self.broken |= !is_open;
+        if let Some(corrections) = &mut self.corrections {
+            corrections.retain(|row| self.buffer.get(row).is_some());
+        }
     }
 
     /// Ends a savepoint and the later ones, and keeps the writes.
@@ -438,6 +526,7 @@ impl Transaction {
     /// Forgets all writes and savepoints. The locks stay.
     pub fn discard_writes(&mut self) {
         self.buffer = Arc::default();
+        self.corrections = None;
     }
 
     /// Whether there is anything to commit.
@@ -563,15 +652,15 @@ impl fmt::Debug for Transaction {
 
 impl Reader for Transaction {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        merge::get_with(&self.buffer, &self.snapshot, key, found)
+        self.below(|below| merge::get_with(&self.buffer, below, key, found))
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        merge::batch_get_with(&self.buffer, &self.snapshot, keys, visit)
+        self.below(|below| merge::batch_get_with(&self.buffer, below, keys, visit))
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
-        merge::scan(&self.buffer, &self.snapshot, range, reverse, visit)
+        self.below(|below| merge::scan(&self.buffer, below, range, reverse, visit))
     }
 
     fn will_read(&self, keys: &[&[u8]]) {
@@ -579,7 +668,7 @@ impl Reader for Transaction {
     }
 
     fn coprocessor(&self, request: CoprocessorRequest) -> Result<Option<Box<dyn CoprocessorResponses>>> {
-        merge::coprocessor(&self.buffer, &self.snapshot, request)
+        self.below(|below| merge::coprocessor(&self.buffer, below, request))
     }
 }
 
@@ -615,19 +704,38 @@ impl Reader for Current<'_> {
 pub struct View {
     buffer: Arc<WriteBuffer>,
     snapshot: Snapshot,
+    corrections: Option<Arc<WriteBuffer>>,
+}
+
+impl View {
+    fn below<T>(&self, read: impl FnOnce(&dyn Reader) -> T) -> T {
+        below(&self.snapshot, self.corrections.as_ref(), read)
+    }
+}
+
+/// Reads a snapshot, with other index entries if there are any.
+fn below<T>(
+    snapshot: &Snapshot,
+    corrections: Option<&Arc<WriteBuffer>>,
+    read: impl FnOnce(&dyn Reader) -> T,
+) -> T {
+    match corrections {
+        None => read(snapshot),
+        Some(entries) => read(&Corrected { entries, snapshot }),
+    }
 }
 
 impl Reader for View {
     fn get_with(&self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        merge::get_with(&self.buffer, &self.snapshot, key, found)
+        self.below(|below| merge::get_with(&self.buffer, below, key, found))
     }
 
     fn batch_get_with(&self, keys: &[Vec<u8>], visit: &mut VisitBatch) -> Result<()> {
-        merge::batch_get_with(&self.buffer, &self.snapshot, keys, visit)
+        self.below(|below| merge::batch_get_with(&self.buffer, below, keys, visit))
     }
 
     fn scan(&self, range: &KeyRange, reverse: bool, visit: &mut Visit) -> Result<()> {
-        merge::scan(&self.buffer, &self.snapshot, range, reverse, visit)
+        self.below(|below| merge::scan(&self.buffer, below, range, reverse, visit))
     }
 
     fn will_read(&self, keys: &[&[u8]]) {
@@ -635,6 +743,6 @@ impl Reader for View {
     }
 
     fn coprocessor(&self, request: CoprocessorRequest) -> Result<Option<Box<dyn CoprocessorResponses>>> {
-        merge::coprocessor(&self.buffer, &self.snapshot, request)
+        self.below(|below| merge::coprocessor(&self.buffer, below, request))
     }
 }

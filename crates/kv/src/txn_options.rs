@@ -23,6 +23,9 @@ pub struct TxnOptions {
     /// runs, it renews them. A short time is for short work on keys that others wait for. `None`: as the
     /// engine is configured.
     pub lock_ttl: Option<Duration>,
+    /// It is begun for exclusive locks alone, and may hold them for days: it cannot write, reads what is newest, and
+    /// holds back no garbage collection.
+    pub locks_only: bool,
     /// How long `commit` waits for each key that was written and not locked before.
     pub commit_lock_wait: Duration,
     /// Once raised, ends reads and the lock waits of `commit`.
@@ -41,6 +44,7 @@ impl Default for TxnOptions {
             single_statement: false,
             defer_duplicate_checks: false,
             lock_ttl: None,
+            locks_only: false,
             commit_lock_wait: Duration::from_secs(50),
             interrupt: None,
             max_bytes: None,

@@ -18,6 +18,12 @@ fn lock(txn: &mut Transaction, keys: u32) -> kv::Result<()> {
     Ok(())
 }
 
+/// Locks so many keys, each with a call of its own.
+fn lock_singly(txn: &mut Transaction, keys: u32) -> kv::Result<()> {
+    let options = LockOptions::exclusive(Duration::from_secs(1));
+    (0..keys).try_for_each(|key| txn.lock_one(&key.to_be_bytes(), &options).map(drop))
+}
+
 #[test]
 fn a_transaction_may_not_take_all_memory_for_locks() {
     let broker = Broker::start(&Plan {
@@ -37,6 +43,19 @@ fn a_transaction_may_not_take_all_memory_for_locks() {
     drop(txn);
     assert!(matches!(lock(&mut greedy, 2_000_000), Err(Error::OutOfMemory)));
     assert!(greedy.lock_count() < 1_200_000);
+    drop(greedy);
+    let mut greedy = store.begin(TxnOptions::default()).unwrap();
+    assert!(matches!(
+        lock_singly(&mut greedy, 2_000_000),
+        Err(Error::OutOfMemory)
+    ));
+    assert!(greedy.lock_count() < 1_200_000);
+    // It gets none beyond that.
+    assert!(
+        greedy
+            .lock_one(b"another", &LockOptions::exclusive(Duration::ZERO))
+            .is_err()
+    );
     drop(greedy);
     // What it held is there again.
     let mut next = store.begin(TxnOptions::default()).unwrap();

@@ -70,6 +70,26 @@ impl Account {
         self.request(control)
     }
 
+    /// Counts `bytes` more if they are granted, and says whether they are. What can go on without them does not
+    /// count as refused.
+    ///
+    /// # Errors
+    /// [`Refused::Interrupted`].
+    pub fn try_grow(&mut self, bytes: usize, control: Option<&dyn WaitControl>) -> Result<bool, Refused> {
+        self.used = self.used.saturating_add(bytes);
+        if self.used <= self.granted {
+            return Ok(true);
+        }
+        match self.request_more(control) {
+            Ok(()) => Ok(true),
+            Err(Refused::Interrupted) => Err(Refused::Interrupted),
+            Err(Refused::Limit(_) | Refused::InUse) => {
+                self.used -= bytes;
+                Ok(false)
+            }
+        }
+    }
+
     /// The bytes that are counted.
     pub fn used_bytes(&self) -> usize {
         self.used

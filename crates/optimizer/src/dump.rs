@@ -247,7 +247,7 @@ impl Dump {
         }
         let subqueries = update.subqueries.iter();
         let width = subqueries
-            .map(|subqueries| subqueries.root.output_types().len())
+            .map(|subqueries| subqueries.query.root.output_types().len())
             .sum();
         row.extend(print::numbered("subquery", width));
         self.line(format!(
@@ -256,7 +256,7 @@ impl Dump {
         ));
         self.depth += 1;
         for subqueries in &update.subqueries {
-            let taken = subqueries.outer.iter();
+            let taken = subqueries.query.outer.iter();
             let taken: Vec<String> = taken
                 .map(|outer| format!("outer{} = {}", outer.slot, row[outer.position]))
                 .collect();
@@ -266,7 +266,7 @@ impl Dump {
                 taken.join(", ")
             ));
             self.depth += 1;
-            self.rel(&subqueries.root);
+            self.rel(&subqueries.query.root);
             self.depth -= 1;
         }
         self.depth -= 1;

@@ -4,13 +4,15 @@ use functions::Expr;
 use planner::logical::{
     AssignedSubqueries as LogicalAssignedSubqueries, Column, ColumnId, Logical, LogicalAssignment,
     LogicalFoundTable, LogicalFoundWrite, LogicalInsert, LogicalInsertMode, LogicalInsertSource,
-    LogicalQuery, LogicalRowUpdate, LogicalStatement, columns_of,
+    LogicalQuery, LogicalRowCheck, LogicalRowUpdate, LogicalStatement, RowQuery as LogicalRowQuery,
+    columns_of,
 };
 use planner::plan::{
     Access, AssignedSubqueries, Assignment, DeletePlan, ExecutionCache, FoundTable, FoundWritePlan,
-    InsertMode, InsertPlan, InsertSource, LargerPlan, Locking, OuterColumn, Plan, QueryPlan, Rel, Route,
-    RowUpdate, UpdatePlan,
+    InsertMode, InsertPlan, InsertSource, LargerPlan, OuterColumn, Plan, QueryPlan, Rel, Route, RowQuery,
+    RowUpdate, UpdatePlan, ViewCheck,
 };
+use planner::{RowCheck, RowCondition};
 use schema::model::IndexPart;
 use types::{Error, Result};
 
@@ -31,12 +33,12 @@ pub fn build(builder: &Builder<'_>, statement: LogicalStatement) -> Result<Plan>
         LogicalStatement::Insert(insert) => Plan::Insert(of_insert(builder, insert)?),
         LogicalStatement::Update(update) => {
             let first = update.target.table.first.0;
+            let row = ids_from(first, update.target.table.table.columns.len());
+            let check = view_check(builder, update.check, &row)?;
             Plan::Update(UpdatePlan {
                 target: target::build(builder, update.target)?,
                 assignments: assignments(update.assignments, first),
-                check: update
-                    .check
-                    .map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
+                check,
                 ignore: update.ignore,
                 foreign_keys: update.foreign_keys,
                 execution_cache: ExecutionCache::default(),
@@ -58,13 +60,14 @@ fn of_insert(builder: &Builder<'_>, insert: LogicalInsert) -> Result<InsertPlan>
         LogicalInsertSource::Literals(values) => InsertSource::Literals(values),
         LogicalInsertSource::Query(query) => InsertSource::Query(Box::new(of_query(builder, *query, false)?)),
         LogicalInsertSource::File(mut file, subqueries) => {
-            let row: Vec<ColumnId> = (0..insert.table.columns.len()).map(ColumnId).collect();
+            let row = ids_from(0, insert.table.columns.len());
             let subqueries = subqueries.into_iter();
             let built = subqueries.map(|subqueries| assigned_subqueries(builder, subqueries, &row));
             file.subqueries = built.collect::<Result<_>>()?;
             InsertSource::File(file)
         }
     };
+    let row = ids_from(0, insert.table.columns.len());
     Ok(InsertPlan {
         columns: insert.columns,
         given_rows: insert.given_rows,
@@ -78,7 +81,7 @@ fn of_insert(builder: &Builder<'_>, insert: LogicalInsert) -> Result<InsertPlan>
         },
         table: insert.table,
         partitions: insert.partitions,
-        check: insert.check,
+        check: view_check(builder, insert.check, &row)?,
         ignore: insert.ignore,
         foreign_keys: insert.foreign_keys,
         execution_cache: ExecutionCache::default(),
@@ -88,7 +91,7 @@ fn of_insert(builder: &Builder<'_>, insert: LogicalInsert) -> Result<InsertPlan>
 /// `width`: the number of the table's columns.
 fn row_update(builder: &Builder<'_>, update: LogicalRowUpdate, width: usize) -> Result<RowUpdate> {
     // The row's columns: those of the table, twice, and then the query's.
-    let mut row: Vec<ColumnId> = (0..width * 2).map(ColumnId).collect();
+    let mut row = ids_from(0, width * 2);
     row.extend(update.further);
     let subqueries = update
         .subqueries
@@ -100,13 +103,47 @@ fn row_update(builder: &Builder<'_>, update: LogicalRowUpdate, width: usize) -> 
     })
 }
 
-/// The subqueries over a row whose columns are outer columns: `row` are their ids.
+fn ids_from(first: usize, count: usize) -> Vec<ColumnId> {
+    (first..first + count).map(ColumnId).collect()
+}
+
+/// `row`: the ids of the columns of the row that is checked.
+fn view_check(
+    builder: &Builder<'_>,
+    check: Option<LogicalRowCheck>,
+    row: &[ColumnId],
+) -> Result<Option<ViewCheck>> {
+    let Some(RowCheck { condition, view }) = check else {
+        return Ok(None);
+    };
+    let condition = match condition {
+        RowCondition::Row(mut condition) => {
+            let position = |id: usize| row.iter().position(|of_row| of_row.0 == id);
+            if columns_of(&condition).iter().any(|id| position(id.0).is_none()) {
+                return Err(Error::internal("a check of a column that is not there"));
+            }
+            condition.map_columns(&|id| position(id).unwrap_or_default());
+            RowCondition::Row(condition)
+        }
+        RowCondition::Query(query) => RowCondition::Query(Box::new(row_query(builder, *query, row)?)),
+    };
+    Ok(Some(RowCheck { condition, view }))
+}
+
 fn assigned_subqueries(
     builder: &Builder<'_>,
-    mut subqueries: LogicalAssignedSubqueries,
+    subqueries: LogicalAssignedSubqueries,
     row: &[ColumnId],
 ) -> Result<AssignedSubqueries> {
-    let named = outer_columns(&subqueries.root);
+    Ok(AssignedSubqueries {
+        assignment: subqueries.assignment,
+        query: row_query(builder, subqueries.query, row)?,
+    })
+}
+
+/// A query for a row whose columns are outer columns: `row` are their ids.
+fn row_query(builder: &Builder<'_>, mut query: LogicalRowQuery, row: &[ColumnId]) -> Result<RowQuery> {
+    let named = outer_columns(&query.root);
     let mut outer = Vec::with_capacity(named.len());
     let mut values = Vec::with_capacity(named.len());
     for column in &named {
@@ -121,9 +158,13 @@ fn assigned_subqueries(
             nullable: column.nullable,
         });
     }
-    let mut input = &mut subqueries.root;
-    while let Logical::Apply(apply) = input {
-        input = &mut apply.input;
+    let mut input = &mut query.root;
+    loop {
+        input = match input {
+            Logical::Apply(apply) => &mut apply.input,
+            Logical::Project { input, .. } => input,
+            _ => break,
+        };
     }
     if !named.is_empty() {
         *input = Logical::Values {
@@ -131,9 +172,8 @@ fn assigned_subqueries(
             rows: vec![values],
         };
     }
-    Ok(AssignedSubqueries {
-        assignment: subqueries.assignment,
-        root: rows_of_write(builder, subqueries.root, subqueries.columns)?.rel,
+    Ok(RowQuery {
+        root: rows_of_write(builder, query.root, query.columns)?.rel,
         outer,
     })
 }
@@ -186,7 +226,8 @@ fn found_write(builder: &Builder<'_>, write: LogicalFoundWrite) -> Result<FoundW
     let built = rows_of_write(builder, write.root, read_columns(&write.tables))?;
     let layout = &built.layout;
     let is_update = write.tables.iter().any(|found| found.assignments.is_some());
-    let tables = write.tables.into_iter().map(|found| found_table(found, layout));
+    let tables = write.tables.into_iter();
+    let tables = tables.map(|found| found_table(builder, found, layout));
     let tables = tables.collect::<Result<Vec<_>>>()?;
     Ok(FoundWritePlan {
         first_is_seen: first_is_seen(&built.rel, &tables),
@@ -278,16 +319,23 @@ fn read_columns(tables: &[LogicalFoundTable]) -> Vec<ColumnId> {
         values
             .filter_map(|a| a.value.as_ref())
             .for_each(|value| columns.add_all(value));
-        found
-            .check
-            .iter()
-            .for_each(|check| columns.add_all(&check.condition));
+        match found.check.as_ref().map(|check| &check.condition) {
+            Some(RowCondition::Row(condition)) => columns.add_all(condition),
+            Some(RowCondition::Query(query)) => {
+                query
+                    .root
+                    .outer_columns()
+                    .into_iter()
+                    .for_each(|id| columns.add(id));
+            }
+            None => {}
+        }
     }
     columns.0
 }
 
 /// A written table over what is read: the columns of `layout`.
-fn found_table(found: LogicalFoundTable, layout: &[ColumnId]) -> Result<FoundTable> {
+fn found_table(builder: &Builder<'_>, found: LogicalFoundTable, layout: &[ColumnId]) -> Result<FoundTable> {
     let get = found.table;
     let width = get.table.columns.len();
     let position = |id: ColumnId| {
@@ -319,6 +367,8 @@ fn found_table(found: LogicalFoundTable, layout: &[ColumnId]) -> Result<FoundTab
             value: assignment.value,
         }
     };
+    let own = (0..width).map(|offset| get.id(offset));
+    let row: Vec<ColumnId> = own.chain(layout.iter().copied()).collect();
     Ok(FoundTable {
         columns: (0..width)
             .map(|offset| position(get.id(offset)))
@@ -327,7 +377,7 @@ fn found_table(found: LogicalFoundTable, layout: &[ColumnId]) -> Result<FoundTab
         assignments: found
             .assignments
             .map(|list| list.into_iter().map(assignment).collect()),
-        check: found.check.map(|check| check.map_columns(&of_row)),
+        check: view_check(builder, found.check, &row)?,
         table: get.table.clone(),
         partitions: get.partitions.clone(),
         foreign_keys: found.foreign_keys,
@@ -350,7 +400,7 @@ fn of_query(builder: &Builder<'_>, mut query: LogicalQuery, free: bool) -> Resul
         Pushdown { env, route }.apply(root)?;
     }
     let mut plan = QueryPlan {
-        locking: strongest_lock(&built.rel),
+        locking: built.rel.strongest_lock(),
         root: built.rel,
         columns: query.columns,
         route,
@@ -382,9 +432,4 @@ fn assignments(list: Vec<LogicalAssignment>, first: usize) -> Vec<Assignment> {
         value: assignment.value.map(by_offset),
     };
     list.into_iter().map(assignment).collect()
-}
-
-fn strongest_lock(rel: &Rel) -> Option<Locking> {
-    let locks = rel.scans().into_iter().filter_map(|scan| scan.locking);
-    locks.reduce(|a, b| if a.exclusive { a } else { b })
 }

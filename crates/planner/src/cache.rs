@@ -372,7 +372,7 @@ fn depends_on_estimates(plan: &Plan) -> bool {
         Plan::Insert(insert) => insert.queries().any(chosen_by_cost),
         Plan::Update(update) => weighed(&update.target.scan),
         Plan::Delete(delete) => weighed(&delete.target.scan),
-        Plan::FoundWrite(write) => chosen_by_cost(&write.root),
+        Plan::FoundWrite(write) => write.queries().any(chosen_by_cost),
     }
 }
 

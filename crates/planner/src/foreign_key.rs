@@ -120,6 +120,20 @@ impl ForeignKeyPlan {
             .any(|(at, keyed)| keyed.table.id == table && (at > 0 || keyed.is_cyclic))
     }
 
+    /// What an INSERT or REPLACE of the rows of a table has to obey that the schema does not have yet.
+    pub fn of_new(schema: &Schema, table: &Arc<Table>, replaces: bool) -> Option<Self> {
+        // The table may refer to itself.
+        let mut schema = Schema::clone(schema);
+        let database = Arc::make_mut(schema.databases.get_mut(&table.database)?);
+        database.tables.insert(table.name.clone(), Arc::clone(table));
+        let changes = RowChanges {
+            inserts: true,
+            deletes: replaces,
+            ..RowChanges::default()
+        };
+        Self::of(&schema, table, &changes)
+    }
+
     /// What a write with these changes has to obey; `None`: nothing.
     pub(crate) fn of(schema: &Schema, table: &Arc<Table>, changes: &RowChanges) -> Option<Self> {
         let has_keys =

@@ -35,5 +35,5 @@ pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use command::Bound;
 pub use conjuncts::conjuncts;
 pub use env::BindEnv;
-pub use row_check::RowCheck;
+pub use row_check::{RowCheck, RowCondition};
 pub use schema::temporary_tables::NO_TEMPORARY_TABLES;

@@ -23,7 +23,7 @@ use syntax::ast::LiteralRows;
 use types::{Collation, SqlType};
 
 use crate::foreign_key::ForeignKeyPlan;
-use crate::row_check::RowCheck;
+use crate::row_check::{RowCheck, RowCondition};
 
 pub use crate::execution_cache::ExecutionCache;
 
@@ -77,6 +77,21 @@ pub struct QueryPlan {
     pub max_execution: Option<std::time::Duration>,
     /// The plan that replaces it if it reads many more rows than estimated.
     pub larger: Option<Box<LargerPlan>>,
+}
+
+impl QueryPlan {
+    /// The query of the rows that a write finds.
+    pub fn of_write(write: &FoundWritePlan) -> Self {
+        Self {
+            root: write.root.clone(),
+            columns: Vec::new(),
+            locking: write.root.strongest_lock(),
+            route: Route::Transactional,
+            limit_of_output: None,
+            max_execution: None,
+            larger: None,
+        }
+    }
 }
 
 /// The plan for `analytics` of a query that was expected to be small enough for `executor`.
@@ -413,7 +428,7 @@ pub struct InsertPlan {
     pub source: InsertSource,
     pub mode: InsertMode,
     /// Of the view that the statement names, over the table's columns.
-    pub check: Option<RowCheck>,
+    pub check: Option<ViewCheck>,
     pub ignore: bool,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
@@ -442,23 +457,45 @@ pub struct RowUpdate {
 pub struct AssignedSubqueries {
     /// Position in the list of assignments.
     pub assignment: usize,
-    /// Gives one row: the columns of the subqueries.
+    /// Gives the columns of the subqueries.
+    pub query: RowQuery,
+}
+
+/// A query that runs for one row and gives one.
+#[derive(Debug, Clone)]
+pub struct RowQuery {
     pub root: Rel,
     /// What it takes of the row.
     pub outer: Vec<OuterColumn>,
 }
 
+/// Over the columns of the row that is written, by position.
+pub type ViewCheck = RowCheck<RowQuery>;
+
+/// The query of a view's check.
+fn checking_query(check: Option<&ViewCheck>) -> Option<&Rel> {
+    match &check?.condition {
+        RowCondition::Query(query) => Some(&query.root),
+        RowCondition::Row(_) => None,
+    }
+}
+
 impl InsertPlan {
-    /// The queries that the statement runs: that of its rows, and those of assignments.
+    /// The queries that the statement runs: that of its rows, and those that run for each row.
     pub fn queries(&self) -> impl Iterator<Item = &Rel> {
         let source = match &self.source {
             InsertSource::Query(query) => Some(&query.root),
             InsertSource::Values(_) | InsertSource::Literals(_) | InsertSource::File(_) => None,
         };
+        source.into_iter().chain(self.row_queries())
+    }
+
+    /// Those that run for each row.
+    pub fn row_queries(&self) -> impl Iterator<Item = &Rel> {
         let subqueries = self.subqueries().iter();
-        source
-            .into_iter()
-            .chain(subqueries.map(|subqueries| &subqueries.root))
+        subqueries
+            .map(|subqueries| &subqueries.query.root)
+            .chain(checking_query(self.check.as_ref()))
     }
 
     /// Those of ON DUPLICATE KEY UPDATE, or of LOAD DATA's SET: no statement has both.
@@ -494,7 +531,7 @@ pub struct UpdatePlan {
     pub target: Target,
     pub assignments: Vec<Assignment>,
     /// Of the view that the statement names, over the table's columns.
-    pub check: Option<RowCheck>,
+    pub check: Option<ViewCheck>,
     pub ignore: bool,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
@@ -523,6 +560,14 @@ pub struct FoundWritePlan {
     pub is_update: bool,
 }
 
+impl FoundWritePlan {
+    /// The queries that the statement runs: that of its rows, and those of checks.
+    pub fn queries(&self) -> impl Iterator<Item = &Rel> {
+        let checks = self.tables.iter().map(|table| table.check.as_ref());
+        std::iter::once(&self.root).chain(checks.filter_map(checking_query))
+    }
+}
+
 /// What a [`FoundWritePlan`] does to one table.
 #[derive(Debug, Clone)]
 pub struct FoundTable {
@@ -537,7 +582,7 @@ pub struct FoundTable {
     /// rows are deleted.
     pub assignments: Option<Vec<Assignment>>,
     /// Over the same columns, once they are assigned.
-    pub check: Option<RowCheck>,
+    pub check: Option<ViewCheck>,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }

@@ -7,26 +7,28 @@ use types::Error;
 
 const ER_VIEW_CHECK_FAILED: u16 = 1369;
 
-/// A condition over the columns of the written row. The row must make it true.
+/// A condition on a written row, which the row must make true. `Q`: a query that runs for one row.
 #[derive(Debug, Clone)]
-pub struct RowCheck {
-    pub condition: Expr,
+pub struct RowCheck<Q> {
+    pub condition: RowCondition<Q>,
     pub view: TableName,
 }
 
-impl RowCheck {
+/// What decides whether a row may be written.
+#[derive(Debug, Clone)]
+pub enum RowCondition<Q> {
+    /// The columns of the row.
+    Row(Expr),
+    /// Subqueries, too: a query that gives the condition as its only column.
+    Query(Box<Q>),
+}
+
+impl<Q> RowCheck<Q> {
     /// Error 1369.
     pub fn error(&self) -> Error {
         Error::new(
             ER_VIEW_CHECK_FAILED,
             format!("CHECK OPTION failed '{}.{}'", self.view.database, self.view.name),
         )
-    }
-
-    /// The same over other columns.
-    #[must_use]
-    pub fn map_columns(mut self, map: &impl Fn(usize) -> usize) -> Self {
-        self.condition.map_columns(map);
-        self
     }
 }

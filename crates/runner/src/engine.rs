@@ -17,7 +17,7 @@ pub struct Engine {
     pub cluster: Arc<Cluster>,
     /// Statements and transactions get their memory from it.
     pub memory: &'static Broker,
-    /// Analytical queries spill to it.
+    /// Statements spill to it.
     pub spill_directory: PathBuf,
     pub counters: Counters,
     /// Of every commit.

@@ -59,6 +59,7 @@ impl Execution<'_> {
                 interrupt: self.env.interrupt.clone(),
                 memory: engine.memory,
                 memory_limit_bytes: self.env.settings.memory_limit_bytes,
+                spill_directory: engine.spill_directory.clone(),
                 cte_max_recursion_depth: self.env.settings.cte_max_recursion_depth,
             },
             limits: analytics::Limits {
@@ -166,6 +167,7 @@ impl Execution<'_> {
             interrupt,
             lock_wait: settings.row_lock_wait,
             memory_limit_bytes: settings.memory_limit_bytes,
+            spill_directory: &engine.spill_directory,
             memory: engine.memory,
             auto_increment: settings.auto_increment,
             insert_select,

@@ -96,7 +96,11 @@ impl Runner<'_> {
     ) -> Result<Result<()>> {
         let env = self.env;
         let needs_read_write = self.needs_read_write(query, locking);
-        let transaction = self.transaction.for_locking_read(needs_read_write, env)?;
+        self.transaction.for_locking_read(needs_read_write, env)?;
+        if query.root.reads_without_locks() {
+            self.transaction.take_snapshot_beside_locks()?;
+        }
+        let transaction = self.transaction.opened()?;
         let result = Execution { env, with }.query(query, ReadSource::Transaction(transaction), sink);
         // After the end of the rows nothing may fail any more, so what the commit would wait for is waited
         // for now.

@@ -183,6 +183,11 @@ impl TransactionContext {
         self.open.is_some()
     }
 
+    /// Whether a schema change waits for the end of the open transaction.
+    pub fn delays_change(&self) -> bool {
+        self.locks.delays_change()
+    }
+
     /// Whether a transaction is open that outlives the statement: SERVER_STATUS_IN_TRANS.
     pub fn in_transaction(&self) -> bool {
         self.open.as_ref().is_some_and(|o| o.lasting)
@@ -295,6 +300,7 @@ impl TransactionContext {
             single_statement: !lasting,
             defer_duplicate_checks: self.defers_duplicates && !lasting,
             lock_ttl: None,
+            locks_only: false,
             commit_lock_wait: settings.row_lock_wait,
             interrupt: Some(env.interrupt.clone()),
             max_bytes: None,
@@ -303,6 +309,11 @@ impl TransactionContext {
         let early = self.early_savepoints.drain(..);
         let savepoints = early.map(|name| (name, transaction.savepoint())).collect();
         let isolation = next.isolation.unwrap_or(settings.isolation);
+        // "WITH CONSISTENT SNAPSHOT applies only to REPEATABLE READ" (manual 13.3.1).
+        let snapshot_taken = options.consistent_snapshot && isolation == Isolation::RepeatableRead;
+        if snapshot_taken {
+            transaction.keep_snapshot();
+        }
         Ok(self.open.insert(Open {
             transaction,
             lasting,
@@ -314,8 +325,7 @@ impl TransactionContext {
             began_with_snapshot: options.consistent_snapshot,
             isolation,
             read_only,
-            // "WITH CONSISTENT SNAPSHOT applies only to REPEATABLE READ" (manual 13.3.1).
-            snapshot_taken: options.consistent_snapshot && isolation == Isolation::RepeatableRead,
+            snapshot_taken,
             first_statement: None,
             savepoints,
         }))
@@ -382,13 +392,32 @@ impl TransactionContext {
             return Ok(false);
         }
         self.ensure(env)?;
+        self.take_snapshot()?;
+        Ok(true)
+    }
+
+    /// Moves the open transaction's plain reads to where its isolation level wants them for a statement that
+    /// begins.
+    fn take_snapshot(&mut self) -> Result<()> {
         if let Some(open) = &mut self.open
             && (open.isolation == Isolation::ReadCommitted || !open.snapshot_taken)
         {
             open.transaction.refresh_snapshot()?;
             open.snapshot_taken = true;
+            if open.isolation == Isolation::RepeatableRead {
+                open.transaction.keep_snapshot();
+            }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// The same for a statement that locks or writes and reads some of its tables without locks. The
+    /// transaction is open. One that began with the statement has its snapshot.
+    pub(crate) fn take_snapshot_beside_locks(&mut self) -> Result<()> {
+        match self.in_transaction() {
+            true => self.take_snapshot(),
+            false => Ok(()),
+        }
     }
 
     /// A statement without a plan has read definitions, or looked at tables only: with autocommit off it is

@@ -33,11 +33,16 @@ impl Runner<'_> {
             Plan::Insert(insert) => insert
                 .queries()
                 .try_for_each(|root| self.check_join_size(root, with))?,
-            Plan::FoundWrite(write) => self.check_join_size(&write.root, with)?,
+            Plan::FoundWrite(write) => write
+                .queries()
+                .try_for_each(|root| self.check_join_size(root, with))?,
             Plan::Query(_) | Plan::Update(_) | Plan::Delete(_) => {}
         }
         lease::open_for_writing(self.env, self.transaction, temporary.is_some())?;
         let insert_select = self.insert_select_locking();
+        if insert_select.is_none() && plan.reads_without_locks() {
+            self.transaction.take_snapshot_beside_locks()?;
+        }
         let execution = Execution { env: self.env, with };
         let is_whole = self.transaction.ends_with_statement();
         let result = execution.write(plan, self.transaction.opened()?, insert_select, is_whole);

@@ -99,6 +99,7 @@ impl Program {
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
             foreign_key_checks: true,
+            auto_increment: (1, 1),
             require_primary_key: false,
             progress: std::default::Default::default(),
         };

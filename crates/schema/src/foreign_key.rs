@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use types::name::check_length;
-use types::{Error, Result, SqlType, TypeKind, errno};
+use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use crate::check_constraints::{generated_check_name, generated_check_number};
 use crate::definition::NewForeignKey;
@@ -177,10 +177,6 @@ pub fn new_keys(
                 format!("{prefix}{next}")
             }
         };
-        let taken = |key: &ForeignKey| key.name.to_lowercase() == name.to_lowercase();
-        if keys.iter().any(taken) {
-            return Err(duplicate_name(&name));
-        }
         keys.push(new_key(table, name, definition)?);
     }
     Ok(keys)
@@ -209,11 +205,17 @@ fn new_key(table: &Table, name: String, definition: &NewForeignKey) -> Result<Fo
         })?;
         columns.push(offset);
     }
+    // A table that refers to itself spells its own columns.
+    let is_own = definition.parent == TableName::of(table);
+    let spelled = |name: &String| match table.column_offset(name).filter(|_| is_own) {
+        Some(at) => table.columns[at].name.clone(),
+        None => name.clone(),
+    };
     let key = ForeignKey {
         name,
         columns,
         parent: definition.parent.clone(),
-        parent_columns: definition.parent_columns.clone(),
+        parent_columns: definition.parent_columns.iter().map(spelled).collect(),
         on_delete: definition.on_delete,
         on_update: definition.on_update,
         validating: false,
@@ -358,6 +360,15 @@ fn is_comparable(child: &Column, parent: &Column, compares_charsets: bool) -> bo
         && (!child.is_decimal() || child.length == parent.length)
 }
 
+/// Error 1826 if one of some new keys has the name of another key of its table.
+pub fn check_distinct(existing: &[ForeignKey], new: &[ForeignKey]) -> Result<()> {
+    let mut taken: HashSet<Vec<u8>> = existing.iter().map(|key| compared_name(&key.name)).collect();
+    match new.iter().find(|key| !taken.insert(compared_name(&key.name))) {
+        Some(key) => Err(duplicate_name(&key.name)),
+        None => Ok(()),
+    }
+}
+
 /// Error 1826 if two keys of a database have the same name.
 ///
 /// `table`: what holds `keys` in place of the table with this id.
@@ -365,16 +376,23 @@ pub fn check_names(schema: &Schema, table: &Table) -> Result<()> {
     let others = schema.tables().filter(|other| {
         other.database == table.database && other.id != table.id && !other.foreign_keys.is_empty()
     });
-    let mut taken: HashSet<String> = others
+    let mut taken: HashSet<Vec<u8>> = others
         .flat_map(|other| &other.foreign_keys)
-        .map(|key| key.name.to_lowercase())
+        .map(|key| compared_name(&key.name))
         .collect();
     for key in &table.foreign_keys {
-        if !taken.insert(key.name.to_lowercase()) {
+        if !taken.insert(compared_name(&key.name)) {
             return Err(duplicate_name(&key.name));
         }
     }
     Ok(())
+}
+
+/// The form in which MySQL compares the names of foreign keys: neither case nor accents count.
+fn compared_name(name: &str) -> Vec<u8> {
+    let mut key = Vec::new();
+    Collation::Utf8mb3GeneralCi.sort_key(name.as_bytes(), &mut key);
+    key
 }
 
 /// The new names of generated names, and of references to itself, when a table gets another name.

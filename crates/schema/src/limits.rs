@@ -255,14 +255,26 @@ fn check_indexes(table: &Table) -> Result<Vec<Warning>> {
 /// Whether MySQL takes an index for the primary key: in a table without one, the first unique index whose columns
 /// are whole and NOT NULL. (`primaries`: of the indexes up to this one; the primary key comes first.)
 fn is_primary_in_effect(table: &Table, at: usize, primaries: usize) -> bool {
-    let is_key = |index: &Index| {
-        let is_not_null = |part: &IndexPart| {
-            let column = table.columns.get(part.column);
-            part.prefix.is_none() && column.is_some_and(|column| !column.nullable && !column.hidden)
-        };
-        index.unique && index.parts.iter().all(is_not_null)
+    primaries == 0
+        && table
+            .indexes
+            .iter()
+            .position(|index| identifies_rows(table, index))
+            == Some(at)
+}
+
+/// Whether an index is unique, and its columns are whole and NOT NULL.
+fn identifies_rows(table: &Table, index: &Index) -> bool {
+    let is_not_null = |part: &IndexPart| {
+        let column = table.columns.get(part.column);
+        part.prefix.is_none() && column.is_some_and(|column| !column.nullable && !column.hidden)
     };
-    primaries == 0 && table.indexes.iter().position(is_key) == Some(at)
+    index.unique && index.parts.iter().all(is_not_null)
+}
+
+/// Whether MySQL stores the rows of a table in the order of a key of the user's.
+pub fn has_clustered_key(table: &Table) -> bool {
+    table.handle != Handle::Hidden || table.indexes.iter().any(|index| identifies_rows(table, index))
 }
 
 fn duplicate_index(table: &Table, index: &Index) -> Warning {

@@ -1,13 +1,14 @@
 //! A table as CREATE TABLE defines it: ids for its columns and indexes, names for indexes without one,
 //! MySQL's limits.
 
-use types::{Result, Warning, errno};
+use types::{Result, SqlType, TypeKind, Warning, errno};
 
 use crate::bound::BoundCell;
 use crate::check_constraints::generated_check_name;
+use crate::default_value::implicit;
 use crate::definition::{TableDefinition, TableName};
 use crate::limits::check_table;
-use crate::model::{Column, Handle, Index, SchemaState, SystemTraits, Table};
+use crate::model::{Column, Default, Handle, Index, SchemaState, SystemTraits, Table};
 use crate::{foreign_key, indexes, sharded_id};
 
 /// The table that `definition` describes, complete except for its own id (0). `created_us`: microseconds
@@ -66,7 +67,8 @@ pub fn new_table(
         table.set_integer_key(column, &primary);
     }
     table.sort_checks();
-    table.foreign_keys = foreign_key::new_keys(&table, &[], &definition.foreign_keys)?;
+    let keys = foreign_key::new_keys(&table, &[], &definition.foreign_keys)?;
+    table.foreign_keys.clone_from(&keys);
     sort_keys(&mut table);
     indexes::normalize(&mut table)?;
     for (id, index) in (1..).zip(&mut table.indexes) {
@@ -76,11 +78,30 @@ pub fn new_table(
     table.max_index_id = table.indexes.len() as i64;
     table.pre_split_regions = pre_split_bits(&table, definition.pre_split_regions);
     let mut warnings = check_table(&table)?;
+    foreign_key::check_distinct(&[], &keys)?;
     if let Some(layout) = table.auto_random_layout() {
         let times = format!("Available implicit allocation times: {}", layout.last());
         warnings.push(Warning::note(errno::ER_UNKNOWN_ERROR, times));
     }
     Ok((table, warnings))
+}
+
+/// Gives a column of a table whose rows the server makes what a stored table can have: such columns are described with
+/// empty defaults, and with texts of any length.
+fn make_stored(column: &mut Column) {
+    if column.ty.kind == TypeKind::VarChar && column.ty.max_bytes() > u64::from(u16::MAX) {
+        column.ty = SqlType {
+            kind: TypeKind::LongText,
+            length: u32::MAX,
+            ..column.ty
+        };
+    }
+    if column.default == Default::Literal(String::new()) {
+        column.default = match column.nullable {
+            true => Default::None,
+            false => Default::Literal(implicit(&column.ty)),
+        };
+    }
 }
 
 /// CREATE TABLE ... LIKE: a copy of the definition, whose ids start from 1. Indexes that are still being
@@ -104,6 +125,9 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
     for column in &mut table.columns {
         column.original_default = None;
+        if source.is_virtual() {
+            make_stored(column);
+        }
     }
     for (number, check) in (1..).zip(&mut table.checks) {
         check.name = generated_check_name(&name.name, number);

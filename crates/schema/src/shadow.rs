@@ -22,6 +22,9 @@ pub struct Conversion {
     pub handles: ShadowHandles,
     /// Set if the rows get ids in their order: the first one.
     pub first_id: Option<u64>,
+    /// `auto_increment_increment` and `auto_increment_offset` for these ids, if they are not 1.
+    #[serde(default)]
+    pub id_steps: Option<(u64, u64)>,
     /// Rows that no partition of the target takes are left out: REORGANIZE PARTITION drops them with their
     /// value, as in MySQL. Otherwise they are an error.
     #[serde(default)]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use memory::Broker;
-
-use crate::accounts::Network;
+use wire::host::Network;
 
 /// Fixed for the life of a server.
 #[derive(Debug, Clone)]

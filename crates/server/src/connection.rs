@@ -11,10 +11,10 @@ use types::{Error, errno};
 use wire::capabilities::capability;
 use wire::command::code;
 use wire::handshake::ChangeUser;
+use wire::host::Origin;
 use wire::ok::Ok as OkPacket;
 use wire::{ClientInfo, Flow, PacketSink};
 
-use crate::accounts::Origin;
 use crate::channel::{Channel, inactivity, shutdown_in_progress};
 use crate::connections::LiveConnection;
 use crate::input::Input;

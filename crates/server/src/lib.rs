@@ -48,9 +48,10 @@ mod transport;
 mod watcher;
 mod workers;
 
-pub use accounts::{Account, CertificateRequirement, LoginTracking, Network, Origin, TlsRequirement};
+pub use accounts::{Account, CertificateRequirement, LoginTracking, TlsRequirement};
 pub use config::{ServerConfig, Settings, TlsConfig};
 pub use metrics::{Append, Figures, Measured};
 pub use server::{Credentials, Server, ServerHandle, StartError};
 pub use sessions::{Limits, Session, Sessions};
 pub use tls::TlsError;
+pub use wire::host::{Network, Origin};

@@ -11,6 +11,7 @@ use schema::view::Definer;
 use syntax::ast::Roles;
 use types::Result;
 use wire::connection::ClientInfo;
+use wire::host::{Origin, host_specificity};
 
 use crate::account_limits::Guard;
 
@@ -90,7 +91,12 @@ impl Client {
 
     /// Makes the privileges and the identity anew, after the account or its active roles have changed.
     fn apply_privileges(&mut self) {
-        self.privileges = Arc::new(self.accounts.privileges_with(&self.account, &self.roles));
+        let origin = Origin::from(self.info.peer);
+        let specificity = |host: &str| host_specificity(host, origin);
+        let privileges = self
+            .accounts
+            .privileges_of_client(&self.account, &self.roles, specificity);
+        self.privileges = Arc::new(privileges);
         let current_role = match self.roles.as_slice() {
             [] => "NONE".to_owned(),
             roles => names_in_backticks(roles),
@@ -98,6 +104,8 @@ impl Client {
         self.identity = Arc::new(Identity {
             current_role,
             reads_files: self.privileges.global.has(Privilege::File),
+            sees_roles: self.privileges.has_dynamic("ROLE_ADMIN")
+                || self.privileges.global.has(Privilege::Super),
             ..Identity::clone(&self.identity)
         });
     }

@@ -58,7 +58,7 @@ impl EvalContexts {
             },
             generated_id: Default::default(),
             user_locks: view.user_locks.clone(),
-            files: view.shared.clone(),
+            server: view.shared.clone(),
             state: Default::default(),
             digest: crate::events::digest,
             reads: Default::default(),
@@ -108,7 +108,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         generated_id,
         user_variables,
         user_locks: _,
-        files: _,
+        server: _,
         state,
         digest: _,
         // Counts are taken at the end of each statement.

@@ -1,8 +1,11 @@
 //! LOCK INSTANCE FOR BACKUP: while a session has it, no other session can define or maintain anything, or change
 //! accounts. Rows can be written.
 
+use std::ops::Deref;
+
+use accounts::AccountStore;
 use cluster::TransactionLocks;
-use cluster::metadata_lock::{INSTANCE, SessionLocks, Use};
+use cluster::metadata_lock::{INSTANCE, Use};
 use cluster::wait::WaitLimit;
 use types::{Error, Result};
 
@@ -22,7 +25,7 @@ fn limit(session: &Session) -> WaitLimit<'_> {
 /// LOCK INSTANCE FOR BACKUP: waits for the definitions that run.
 ///
 /// # Errors
-/// 1227 without the privilege, 1205 after the timeout, 1235 on a store that other nodes may use.
+/// 1227 without the privilege, 1205 after the timeout, 1213 if one of these definitions waits for the session, 1235 on a store that other nodes may use.
 pub fn lock(session: &mut Session) -> Result<()> {
     check_privilege(session)?;
     let cluster = &session.shared.engine.cluster;
@@ -33,9 +36,10 @@ pub fn lock(session: &mut Session) -> Result<()> {
         ));
     }
     if session.instance_lock.is_none() {
-        let locks: SessionLocks = cluster
+        let delays_change = || session.transaction.delays_change() || session.table_locks.delays_change();
+        let locks = cluster
             .metadata_locks()
-            .lock_for_session(&[(INSTANCE, false)], &limit(session))?;
+            .lock_instance(&limit(session), &delays_change)?;
         session.instance_lock = Some(locks);
     }
     Ok(())
@@ -62,4 +66,29 @@ pub fn enter(session: &Session) -> Result<Option<TransactionLocks>> {
     let mut locks = TransactionLocks::new(session.shared.engine.cluster.metadata_locks().clone());
     locks.acquire(INSTANCE, Use::Write, &limit(session))?;
     Ok(Some(locks))
+}
+
+/// The accounts, for a statement that changes them and has checked that the client may do so. Keeps other sessions
+/// from LOCK INSTANCE, as [`enter`] does.
+pub struct AccountsToChange<'a> {
+    accounts: &'a AccountStore,
+    _entered: Option<TransactionLocks>,
+}
+
+/// # Errors
+/// 1100 and 1223 if the session has locked other tables, and those of [`enter`].
+pub fn accounts_to_change(session: &Session) -> Result<AccountsToChange<'_>> {
+    session.table_locks.check_accounts(Use::Write)?;
+    Ok(AccountsToChange {
+        _entered: enter(session)?,
+        accounts: &session.shared.catalog.accounts,
+    })
+}
+
+impl Deref for AccountsToChange<'_> {
+    type Target = AccountStore;
+
+    fn deref(&self) -> &AccountStore {
+        self.accounts
+    }
 }

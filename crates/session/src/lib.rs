@@ -55,6 +55,7 @@ mod recent_texts;
 mod reply;
 mod reply_context;
 mod result_set;
+mod server;
 mod server_files;
 mod session;
 mod shared;

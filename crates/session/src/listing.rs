@@ -7,7 +7,7 @@ use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use planner::plan::ResultColumn;
 use syntax::ast::Expr;
 use types::array::ColumnBuilder;
-use types::{Collation, Error, Result, SqlType, Value};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value};
 
 /// Columns and rows, all in memory.
 #[derive(Debug, Clone, Default)]
@@ -20,10 +20,7 @@ pub struct Listing {
 
 impl Listing {
     pub fn new(columns: &[(&str, SqlType)]) -> Self {
-        let column = |(name, ty): &(&str, SqlType)| ResultColumn {
-            original_name: (*name).to_owned(),
-            ..ResultColumn::unnamed(name, *ty, true)
-        };
+        let column = |(name, ty): &(&str, SqlType)| ResultColumn::unnamed(name, *ty, true);
         Self {
             columns: columns.iter().map(column).collect(),
             rows: Vec::new(),
@@ -39,6 +36,29 @@ impl Listing {
                 .map(|name| (*name, text_type(256)))
                 .collect::<Vec<_>>(),
         )
+    }
+
+    /// The same listing, whose columns are described as those of a table: MySQL answers with a query of
+    /// `information_schema` or `performance_schema`.
+    pub fn of_catalogue(mut self) -> Self {
+        for column in &mut self.columns {
+            column.original_name.clone_from(&column.name);
+        }
+        self
+    }
+
+    /// The same listing, where these columns are never NULL.
+    pub fn never_null(mut self, names: &[&str]) -> Self {
+        for column in &mut self.columns {
+            column.nullable &= !names.contains(&column.name.as_str());
+        }
+        self
+    }
+
+    /// The same listing, where no column is ever NULL.
+    pub fn all_never_null(mut self) -> Self {
+        self.columns.iter_mut().for_each(|column| column.nullable = false);
+        self
     }
 
     pub fn push(&mut self, row: Vec<Value>) {
@@ -59,6 +79,37 @@ impl Listing {
         let schema = Schema::new(self.columns.iter().map(field).collect::<Vec<_>>());
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
         RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(Error::internal)
+    }
+}
+
+/// INT, as wide as MySQL says.
+pub fn int_type(length: u32) -> SqlType {
+    SqlType {
+        kind: TypeKind::Int,
+        length,
+        ..SqlType::BIGINT
+    }
+}
+
+/// INT UNSIGNED, as wide as MySQL says.
+pub fn unsigned_int_type(length: u32) -> SqlType {
+    SqlType {
+        kind: TypeKind::Int,
+        length,
+        ..SqlType::BIGINT_UNSIGNED
+    }
+}
+
+/// TEXT, MEDIUMTEXT or LONGTEXT in the default collation.
+pub fn text_of_kind(kind: TypeKind) -> SqlType {
+    let bytes = match kind {
+        TypeKind::Text => 65_535,
+        TypeKind::MediumText => 16_777_215,
+        _ => u32::MAX,
+    };
+    SqlType {
+        kind,
+        ..text_type(bytes)
     }
 }
 

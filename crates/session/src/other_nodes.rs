@@ -48,8 +48,11 @@ impl Responder for ThisNode {
 }
 
 impl Shared {
-    /// Applies what SET PERSIST has stored.
+    /// Applies what SET PERSIST has stored, unless the configuration says otherwise.
     pub(crate) fn take_over_persisted(&self) {
+        if !self.variables.boolean("persisted_globals_load") {
+            return;
+        }
         let persisted = match self.engine.cluster.settings().persisted() {
             Ok(persisted) => persisted,
             Err(error) => {

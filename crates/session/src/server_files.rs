@@ -8,12 +8,11 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::{Component, Path, PathBuf};
 
-use functions::{FileContents, ServerFiles};
+use functions::FileContents;
 use rustix::fs::{Mode, OFlags};
 use schema::privilege::Privilege;
 use types::{Error, Result, errno};
 
-use crate::shared::Shared;
 use crate::variables::{GlobalVariables, lookup};
 use crate::view::SessionView;
 
@@ -125,17 +124,15 @@ pub fn os_error(error: &io::Error) -> String {
 }
 
 /// What LOAD_FILE() reads.
-impl ServerFiles for Shared {
-    fn read(&self, name: &Path, bytes_max: usize) -> FileContents {
-        let path = data_directory(&self.variables).join(name);
-        let Ok(allowed) = allowed_directory(&self.variables) else {
-            return FileContents::Absent;
-        };
-        if allowed.as_ref().is_some_and(|within| !is_within(&path, within)) {
-            return FileContents::Absent;
-        }
-        contents(&path, allowed.as_deref(), bytes_max).unwrap_or(FileContents::Absent)
+pub fn read(variables: &GlobalVariables, name: &Path, bytes_max: usize) -> FileContents {
+    let path = data_directory(variables).join(name);
+    let Ok(allowed) = allowed_directory(variables) else {
+        return FileContents::Absent;
+    };
+    if allowed.as_ref().is_some_and(|within| !is_within(&path, within)) {
+        return FileContents::Absent;
     }
+    contents(&path, allowed.as_deref(), bytes_max).unwrap_or(FileContents::Absent)
 }
 
 /// The contents of a plain file. To open a device can change what it does, and to open a pipe can take for ever.

@@ -116,6 +116,9 @@ impl LockedTables {
                     AlterChange::RenameTable { to } if to.database != name.database => {
                         Err(not_locked(&to.name))
                     }
+                    AlterChange::AddForeignKey(key) => {
+                        self.check(&key.parent.database, &key.parent.name, None, Use::Read)
+                    }
                     _ => Ok(()),
                 })
             }
@@ -168,6 +171,12 @@ impl TableLocks {
             kind,
             lease_term,
         });
+    }
+
+    /// Whether a schema change waits for one of the locked tables.
+    pub fn delays_change(&self) -> bool {
+        let locks = self.0.as_ref().and_then(|locked| locked.locks.as_ref());
+        locks.is_some_and(SessionLocks::delays_change)
     }
 
     pub fn is_locked(&self) -> bool {
@@ -234,6 +243,13 @@ impl TableLocks {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Fails if the session has locked tables, but not the one that has the accounts.
+    pub fn check_accounts(&self, what: Use) -> Result<()> {
+        self.0
+            .as_ref()
+            .map_or(Ok(()), |locked| locked.check("mysql", "user", None, what))
     }
 
     /// Fails if FLUSH TABLES would close tables with a READ lock, or tables that are not locked. `named`: none

@@ -2,28 +2,53 @@
 //! refuses others.
 
 use runner::Characteristics;
-use syntax::ast::{Maintenance, ObjectName, Statement};
+use syntax::ast::{GrantTarget, Maintenance, ObjectKind, ObjectName, Statement};
 use types::Result;
 
+use crate::lock;
 use crate::session::Session;
 
 /// Applies the effects of a statement on the open transaction: some commit it, and a READ ONLY one refuses
 /// others. As in MySQL, this happens before names are resolved and privileges are checked. So a definition
-/// that fails has committed, too.
+/// that fails has committed, too, except that `read_only` refuses a statement that names a table before that.
 ///
 /// # Errors
 /// 1290 if the server is read-only, 1792 in a READ ONLY transaction; those of the commit.
 pub fn enter_statement(session: &mut Session, statement: &Statement) -> Result<()> {
-    if let Err(refused) = session.check_writable()
-        && writes(statement)
-        && !may_write_only_temporary(session, statement)
-    {
-        return Err(refused);
+    let refused = session
+        .check_writable()
+        .err()
+        .filter(|_| writes(statement) && !may_write_only_temporary(session, statement));
+    match refused {
+        Some(refused) if !commits_before_refused(statement) => return Err(refused),
+        refused => {
+            if statement.commits_implicitly() {
+                commit_implicitly(session)?;
+            }
+            refused.map_or(Ok(()), Err)?;
+        }
     }
-    if statement.commits_implicitly() {
-        commit_implicitly(session)?;
+    if creates_temporary(statement) {
+        lock::check_no_xa(session)?;
     }
     check_read_write(session, statement)
+}
+
+/// Whether the statement commits even if `read_only` refuses it: MySQL refuses a statement before it commits only where
+/// the text names a table to be written, or creates or drops a database.
+fn commits_before_refused(statement: &Statement) -> bool {
+    match statement {
+        Statement::AlterDatabase { .. } | Statement::User(_) | Statement::OfProgram { .. } => true,
+        Statement::TableMaintenance { action, .. } => *action == Maintenance::Analyze,
+        Statement::Grant(grant) => !matches!(grant.on, GrantTarget::Table(_)),
+        Statement::Revoke(revoke) => !matches!(revoke.what, Some((_, GrantTarget::Table(_)))),
+        Statement::DropObject { kind, .. } => *kind != ObjectKind::View,
+        _ => false,
+    }
+}
+
+fn creates_temporary(statement: &Statement) -> bool {
+    statement.is_temporary() && !matches!(statement, Statement::DropTable { .. })
 }
 
 /// Whether `read_only` refuses the statement. REPAIR reports the refusal in its result, so it runs.
@@ -51,18 +76,17 @@ fn may_write_only_temporary(session: &Session, statement: &Statement) -> bool {
     };
     match statement {
         Statement::TableMaintenance { tables, .. } => tables.iter().all(is_temporary),
+        Statement::AlterTable { name, .. } | Statement::TruncateTable(name) => is_temporary(name),
+        Statement::DropTable { names, .. } => names.iter().all(is_temporary),
+        Statement::RenameTable(names) => names
+            .iter()
+            .all(|(from, to)| is_temporary(from) && is_temporary(to)),
         Statement::Insert(_)
         | Statement::Update(_)
         | Statement::Delete(_)
         | Statement::LoadData(_)
         | Statement::Query(_)
-        | Statement::Explain { .. }
-        | Statement::CreateTable(_)
-        | Statement::CreateTableLike { .. }
-        | Statement::AlterTable { .. }
-        | Statement::DropTable { .. }
-        | Statement::TruncateTable(_)
-        | Statement::RenameTable(_) => true,
+        | Statement::Explain { .. } => true,
         _ => false,
     }
 }

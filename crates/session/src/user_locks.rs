@@ -105,7 +105,14 @@ pub struct SessionUserLocks {
 struct Held {
     name: String,
     /// The lock among the servers.
-    _lock: Option<NamedLock>,
+    lock: Option<NamedLock>,
+}
+
+impl Held {
+    /// Whether another server may have it.
+    fn is_lost(&self) -> bool {
+        self.lock.as_ref().is_some_and(NamedLock::is_lost)
+    }
 }
 
 impl SessionUserLocks {
@@ -128,17 +135,31 @@ impl SessionUserLocks {
     ) -> Result<Option<Held>> {
         let name = name.to_owned();
         let Some(shared) = &self.shared else {
-            return Ok(Some(Held { name, _lock: None }));
+            return Ok(Some(Held { name, lock: None }));
         };
         let left = deadline.saturating_duration_since(Instant::now());
         let taken = NamedLock::take(&shared.store, &name, self.session, left, &shared.interrupt);
         match taken {
             Ok(lock) => Ok(lock.map(|lock| Held {
                 name,
-                _lock: Some(lock),
+                lock: Some(lock),
             })),
             // KILL and the time limit have their own errors.
             Err(error) => Err(check().err().unwrap_or(error)),
+        }
+    }
+
+    /// Ends a lock that has been lost among the servers, as if the session had released it.
+    fn forget_if_lost(&self, name: &str) {
+        let lost = {
+            let mut held = self.held.lock();
+            let lost = held.iter().position(|held| held.name == name && held.is_lost());
+            lost.map(|at| held.swap_remove(at))
+        };
+        if lost.is_some() {
+            drop(lost);
+            self.table.state.lock().hand_over(name);
+            self.table.changed.notify_all();
         }
     }
 
@@ -171,6 +192,7 @@ impl SessionUserLocks {
 impl functions::UserLocks for SessionUserLocks {
     fn acquire(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool> {
         self.uses.fetch_add(1, Ordering::Relaxed);
+        self.forget_if_lost(name);
         let deadline = Instant::now() + timeout;
         let mut state = self.table.state.lock();
         match state.locks.get_mut(name) {
@@ -219,6 +241,7 @@ impl functions::UserLocks for SessionUserLocks {
 
     fn release(&self, name: &str) -> Result<Option<bool>> {
         self.uses.fetch_add(1, Ordering::Relaxed);
+        self.forget_if_lost(name);
         let mut state = self.table.state.lock();
         let Some(lock) = state.locks.get_mut(name) else {
             drop(state);
@@ -247,9 +270,11 @@ impl functions::UserLocks for SessionUserLocks {
         }
         let mut state = self.table.state.lock();
         let mut released = 0;
-        for Held { name, .. } in &held {
-            released += state.locks.get(name).map_or(0, |lock| lock.count);
-            state.hand_over(name);
+        for one in &held {
+            if !one.is_lost() {
+                released += state.locks.get(&one.name).map_or(0, |lock| lock.count);
+            }
+            state.hand_over(&one.name);
         }
         drop(state);
         // The other servers may take some time.
@@ -259,9 +284,11 @@ impl functions::UserLocks for SessionUserLocks {
     }
 
     fn owner(&self, name: &str) -> Result<Option<u64>> {
+        self.forget_if_lost(name);
         let here = self.table.state.lock().locks.get(name).map(|lock| lock.owner);
-        match (&self.shared, here) {
-            (Some(shared), None) => NamedLock::owner(&shared.store, name),
+        match &self.shared {
+            // Another session of this server may have lost it, or wait for it among the servers.
+            Some(shared) if here != Some(self.session) => NamedLock::owner(&shared.store, name),
             _ => Ok(here),
         }
     }

@@ -1,5 +1,6 @@
 //! The directory of what queries spill. DataFusion makes a directory with named files in it for a query, and removes it
-//! when the query ends. A process that is killed meanwhile leaves it there, and the next start removes it.
+//! when the query ends. A process that is killed meanwhile leaves it there, and the next start removes it. The files of
+//! `executor` have no names, and leave nothing.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};

@@ -229,6 +229,33 @@ impl SqlType {
         }
     }
 
+    /// The display width of an integer type for which none is declared: what its longest value takes, sign
+    /// included. `None`: it is no such type.
+    pub const fn full_width(kind: TypeKind, unsigned: bool) -> Option<u32> {
+        Some(match (kind, unsigned) {
+            (TypeKind::TinyInt, false) => 4,
+            (TypeKind::TinyInt, true) => 3,
+            (TypeKind::SmallInt, false) => 6,
+            (TypeKind::SmallInt, true) => 5,
+            (TypeKind::MediumInt, false) => 9,
+            (TypeKind::MediumInt, true) => 8,
+            (TypeKind::Int, false) => 11,
+            (TypeKind::Int, true) => 10,
+            (TypeKind::BigInt, _) => 20,
+            _ => return None,
+        })
+    }
+
+    /// The type that expressions take a column of this type for. The values of `INT(2)` may have more than two
+    /// digits: a declared display width only says how a column is announced. With ZEROFILL it also decides
+    /// about the text, and stays.
+    pub fn as_operand(self) -> Self {
+        match Self::full_width(self.kind, self.unsigned) {
+            Some(length) if !self.zerofill => Self { length, ..self },
+            _ => self,
+        }
+    }
+
     /// ENUM or SET.
     pub fn has_members(&self) -> bool {
         matches!(self.kind, TypeKind::Enum(_) | TypeKind::Set(_))

@@ -6,7 +6,7 @@
 //!
 //! Where to go next, from the network inwards: [`compression`] (if both sides agreed on it) carries the
 //! frames of [`framing`], and frames carry payloads. Payloads of the connection phase are in [`handshake`],
-//! their computations in [`auth`]. After that a client sends [`command::Command`]s. Replies are [`ok`],
+//! their computations in [`auth`], and what matches a client's address in [`host`]. After that a client sends [`command::Command`]s. Replies are [`ok`],
 //! [`err`], [`eof`], [`prepare_ok`], or [`column_definition`]s followed by [`row`]s. [`connection`] holds
 //! what `server` and `session` have in common.
 
@@ -22,6 +22,7 @@ pub mod eof;
 pub mod err;
 pub mod framing;
 pub mod handshake;
+pub mod host;
 pub mod ok;
 pub mod prepare_ok;
 pub mod proxy;

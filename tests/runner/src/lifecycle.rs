@@ -164,7 +164,23 @@ fn persisted_stay(program: Program) -> Result<(), String> {
     {
         return Err(format!("persisted: {sources:?}"));
     }
-    Ok(())
+    drop(conn);
+    stop(&mut server)?;
+    let file = server.path("not_persisted.toml");
+    fs::write(&file, "[variables]\npersisted_globals_load = \"OFF\"\n").map_err(text)?;
+    server.add_arguments(&["--config", &file.display().to_string()]);
+    server.run()?;
+    let mut conn = server.address.connect().map_err(text)?;
+    let values: Option<(u32, u32, u32)> = conn
+        .query_first(
+            "SELECT @@global.innodb_lock_wait_timeout, @@persisted_globals_load, COUNT(*) \
+             FROM performance_schema.persisted_variables",
+        )
+        .map_err(text)?;
+    match values {
+        Some((50, 0, 3)) => Ok(()),
+        other => Err(format!("without persisted values: {other:?}")),
+    }
 }
 
 fn stop(server: &mut Server) -> Result<(), String> {

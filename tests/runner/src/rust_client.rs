@@ -22,7 +22,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 19] = [
+    let checks: [(&str, Check); 20] = [
         ("set up", set_up),
         ("connect over the socket", socket),
         ("caching_sha2_password over TLS", tls),
@@ -38,6 +38,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("wide results", wide_results),
         ("what the server says of itself", shown),
         ("transactions", transactions),
+        ("EXPLAIN ANALYZE of writes", explained_writes),
         ("errors", errors),
         ("views of accounts", views_of_accounts),
         ("big packets", |a| big_packets(a, None)),
@@ -46,6 +47,59 @@ pub fn check(address: &Address, report: &mut Report) {
     for (name, check) in checks {
         report.check(&format!("rust: {name}"), check(address).map_err(|f| f.0));
     }
+}
+
+/// The queries of writes run and are measured, and nothing is written.
+fn explained_writes(address: &Address) -> Result<(), Failure> {
+    let mut connection = connect(address)?;
+    connection.query_drop("DROP TABLE IF EXISTS written, looked_up")?;
+    connection.query_drop("CREATE TABLE written (id INT PRIMARY KEY, n INT)")?;
+    connection.query_drop("CREATE TABLE looked_up (id INT PRIMARY KEY, n INT)")?;
+    connection.query_drop("INSERT INTO written VALUES (1, 1), (2, 2), (3, 3)")?;
+    connection.query_drop("INSERT INTO looked_up VALUES (1, 5), (2, 6)")?;
+    for (statement, first, is_counted) in [
+        (
+            "UPDATE written JOIN looked_up USING (id) SET written.n = 9",
+            "-> Update written",
+            true,
+        ),
+        (
+            "UPDATE written SET n = 9 WHERE id IN (SELECT n - 4 FROM looked_up)",
+            "-> Update written",
+            true,
+        ),
+        (
+            "DELETE written FROM written JOIN looked_up USING (id)",
+            "-> Delete from written",
+            true,
+        ),
+        (
+            "INSERT INTO written SELECT id + 10, n FROM looked_up",
+            "-> Insert into written",
+            false,
+        ),
+        (
+            "REPLACE INTO written SELECT id, n FROM looked_up",
+            "-> Replace into written",
+            false,
+        ),
+        (
+            "UPDATE written SET n = 9 WHERE id = 1",
+            "<not executable by iterator executor>",
+            false,
+        ),
+    ] {
+        let text: Option<String> = connection.query_first(format!("EXPLAIN ANALYZE {statement}"))?;
+        let text = text.unwrap_or_default();
+        let mut lines = text.lines();
+        let line = lines.next().unwrap_or_default();
+        let is_measured = line.starts_with('<') || lines.any(|line| line.contains("rows=2 loops=1"));
+        if !line.starts_with(first) || !is_measured || line.contains("rows=0 loops=1") != is_counted {
+            return Err(Failure(format!("{statement}: {text}")));
+        }
+    }
+    let rows: Vec<(i32, i32)> = connection.query("SELECT id, n FROM written ORDER BY id")?;
+    equal("rows", rows, vec![(1, 1), (2, 2), (3, 3)])
 }
 
 fn equal<T: PartialEq + std::fmt::Debug>(what: &str, got: T, expected: T) -> Result<(), Failure> {

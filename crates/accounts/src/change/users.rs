@@ -147,17 +147,13 @@ impl AccountStore {
     /// CREATE USER. Accounts start with no privileges. `now_us`: microseconds since 1970.
     ///
     /// # Errors
-    /// 1396 naming the accounts that exist already, 1470 for names that are too long.
+    /// 1396 naming the accounts that exist already.
     pub fn create_users(
         &self,
         users: &[AccountChange],
         if_not_exists: bool,
         now_us: i64,
     ) -> Result<Vec<Warning>> {
-        for user in users {
-            types::name::check_text(&user.user, 32, "user name")?;
-            types::name::check_text(&user.host, 255, "host name")?;
-        }
         run(self, "CREATE USER", |draft| {
             for new in users {
                 let key = key(&new.user, &new.host);
@@ -214,17 +210,13 @@ impl AccountStore {
     /// CREATE ROLE: accounts that no client can log in to.
     ///
     /// # Errors
-    /// 1396 naming the accounts that exist already, 1470 for names that are too long.
+    /// 1396 naming the accounts that exist already.
     pub fn create_roles(
         &self,
         roles: &[AccountName],
         if_not_exists: bool,
         now_us: i64,
     ) -> Result<Vec<Warning>> {
-        for (user, host) in roles {
-            types::name::check_text(user, 32, "user name")?;
-            types::name::check_text(host, 255, "host name")?;
-        }
         run(self, "CREATE ROLE", |draft| {
             for (user, host) in roles {
                 let key = key(user, host);
@@ -277,10 +269,6 @@ impl AccountStore {
     /// # Errors
     /// 1396 naming old accounts that do not exist, or whose new name does.
     pub fn rename_users(&self, renames: &[(AccountName, AccountName)]) -> Result<()> {
-        for (_, (user, host)) in renames {
-            types::name::check_text(user, 32, "user name")?;
-            types::name::check_text(host, 255, "host name")?;
-        }
         run(self, "RENAME USER", |draft| {
             for ((user, host), (new_user, new_host)) in renames {
                 let to = key(new_user, new_host);

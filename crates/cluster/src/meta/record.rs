@@ -175,6 +175,7 @@ mod tests {
                 checks: Vec::new(),
                 handles: ShadowHandles::Same,
                 first_id: None,
+                id_steps: None,
                 drops_misplaced: false,
                 validates: false,
             },

@@ -34,7 +34,10 @@ impl ChangeLocks {
         let mut taken = Self { tables: Vec::new() };
         for id in ids {
             let table = locks.table(id);
-            table.begin_change(&deadline)?;
+            {
+                let _waiting = table.change_waits();
+                table.begin_change(&deadline)?;
+            }
             taken.tables.push(table);
         }
         Ok(taken)
@@ -58,6 +61,7 @@ impl ChangeLocks {
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Exclusive<'_>> {
         let deadline = Deadline::new(limit);
+        let _waiting: Vec<_> = self.tables.iter().map(|table| table.change_waits()).collect();
         let mut pause = PAUSE_MIN;
         loop {
             if let Some(exclusive) = self.try_round(&deadline)? {

@@ -32,7 +32,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
-use types::Result;
+use types::{Error, Result, errno};
 
 use crate::wait::WaitLimit;
 
@@ -110,7 +110,19 @@ impl MetadataLocks {
     /// # Errors
     /// 1205 after the timeout, 1317 when interrupted, 8027 when the lease is lost meanwhile.
     pub fn lock_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
-        SessionLocks::acquire(self, tables, limit)
+        SessionLocks::acquire(self, tables, limit, &|| Ok(()))
+    }
+
+    /// LOCK INSTANCE: waits for the definitions that run. `delays_change`: whether a definition waits for the session's
+    /// tables, as [`crate::TransactionLocks::delays_change`] and [`SessionLocks::delays_change`] say.
+    ///
+    /// # Errors
+    /// 1213 if a definition waits for the session, 1205 after the timeout, 1317 when interrupted.
+    pub fn lock_instance(&self, limit: &WaitLimit, delays_change: &dyn Fn() -> bool) -> Result<SessionLocks> {
+        SessionLocks::acquire(self, &[(INSTANCE, false)], limit, &|| match delays_change() {
+            true => Err(deadlock()),
+            false => Ok(()),
+        })
     }
 
     /// Keeps others from writing a table that the caller's transaction is inside of as a writer, with nothing written.
@@ -130,6 +142,14 @@ impl MetadataLocks {
     pub fn lock_for_change(&self, ids: &[i64], limit: &WaitLimit) -> Result<ChangeLocks> {
         ChangeLocks::acquire(self, ids, limit)
     }
+}
+
+/// Error 1213.
+fn deadlock() -> Error {
+    Error::new(
+        errno::ER_LOCK_DEADLOCK,
+        "Deadlock found when trying to get lock; try restarting transaction",
+    )
 }
 
 #[cfg(test)]

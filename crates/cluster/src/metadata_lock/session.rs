@@ -82,7 +82,13 @@ impl Locked {
 
 impl SessionLocks {
     /// `tables`: ids, each once, and whether they are to be written.
-    pub(super) fn acquire(locks: &MetadataLocks, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<Self> {
+    /// `check` ends a wait by an error.
+    pub(super) fn acquire(
+        locks: &MetadataLocks,
+        tables: &[(i64, bool)],
+        limit: &WaitLimit,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Self> {
         let mut tables = tables.to_vec();
         // One order for all, so that two sessions cannot wait for each other.
         tables.sort_unstable();
@@ -103,7 +109,13 @@ impl SessionLocks {
             });
         }
         let mut pause = PAUSE_MIN;
-        while !taken.try_round(&deadline)? {
+        // Before it waits at all, `check` is asked.
+        if taken.try_round(Instant::now(), &deadline)? {
+            return Self::hold(shared, taken);
+        }
+        check()?;
+        while !taken.try_round(Instant::now() + ROUND, &deadline)? {
+            check()?;
             let until = Instant::now() + pause;
             while Instant::now() < until {
                 shared.check()?;
@@ -111,12 +123,22 @@ impl SessionLocks {
             }
             pause = (pause * 2).min(PAUSE_MAX);
         }
+        Self::hold(shared, taken)
+    }
+
+    fn hold(shared: Arc<Revocable>, taken: Tables) -> Result<Self> {
         {
             let mut held = shared.tables.lock();
             shared.check()?;
             *held = taken;
         }
         Ok(Self { shared })
+    }
+
+    /// Whether a schema change waits for one of the tables.
+    pub fn delays_change(&self) -> bool {
+        let tables = self.shared.tables.lock();
+        tables.0.iter().any(|locked| locked.table.has_waiting_change())
     }
 }
 
@@ -147,9 +169,9 @@ impl Revocable {
 }
 
 impl Tables {
-    fn try_round(&mut self, deadline: &Deadline) -> Result<bool> {
+    /// `until`: when it gives up.
+    fn try_round(&mut self, until: Instant, deadline: &Deadline) -> Result<bool> {
         self.0.iter_mut().for_each(Locked::close);
-        let until = Instant::now() + ROUND;
         let mut all = true;
         for table in &mut self.0 {
             all = all && table.take(until, deadline)?;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
-use types::{Error, Result, errno};
+use types::Result;
 
 use crate::wait::Deadline;
 
@@ -65,6 +65,17 @@ struct Claims {
     read_locks: usize,
     /// Whether the statement that has it set waits for all readers to end.
     refuses_further_writers: bool,
+    /// How many schema changes wait for the table.
+    waiting_changes: usize,
+}
+
+/// A schema change that waits for a table.
+pub(crate) struct WaitingChange<'a>(&'a TableLock);
+
+impl Drop for WaitingChange<'_> {
+    fn drop(&mut self) {
+        self.0.claims.lock().waiting_changes -= 1;
+    }
 }
 
 impl TableLock {
@@ -113,10 +124,7 @@ impl TableLock {
             let sleep = deadline.next_sleep()?;
             let mut claims = self.claims.lock();
             if claims.refuses_further_writers && barrier == READ_ONLY {
-                return Err(Error::new(
-                    errno::ER_LOCK_DEADLOCK,
-                    "Deadlock found when trying to get lock; try restarting transaction",
-                ));
+                return Err(super::deadlock());
             }
             if self.state.load(Ordering::Acquire) & barrier != 0 {
                 self.changed.wait_for(&mut claims, sleep);
@@ -233,6 +241,17 @@ impl TableLock {
         }
         claims.changing = true;
         Ok(())
+    }
+
+    /// Counts a schema change among those that wait for the table, until the result is dropped.
+    pub(crate) fn change_waits(&self) -> WaitingChange<'_> {
+        self.claims.lock().waiting_changes += 1;
+        WaitingChange(self)
+    }
+
+    /// Whether a schema change waits for the table, now or between two rounds.
+    pub(crate) fn has_waiting_change(&self) -> bool {
+        self.claims.lock().waiting_changes > 0
     }
 
     /// [`TableLock::begin_change`], if that needs no wait.

@@ -87,9 +87,11 @@ impl<'p> RangeSelect<'p> {
         })
     }
 
+    /// `false`: there is no memory to sort the rows; no row has gone to the client.
+    ///
     /// # Errors
     /// As [`crate::query()`].
-    pub fn run(&self, env: &mut Env<'_, '_>, rows: &mut dyn PacketRows) -> Result<()> {
+    pub fn run(&self, env: &mut Env<'_, '_>, rows: &mut dyn PacketRows) -> Result<bool> {
         let part = RangePart {
             skip: count_of(self.limit.offset, env)?.unwrap_or(0),
             left: count_of(self.limit.count, env)?.unwrap_or(u64::MAX),
@@ -97,7 +99,7 @@ impl<'p> RangeSelect<'p> {
         self.scan.table.check_readable_at(env.source.ts())?;
         let access = scan::open_rows(self.scan, env.eval())?;
         match &self.sort {
-            None => self.run_in_key_order(access, env, part, rows),
+            None => self.run_in_key_order(access, env, part, rows).map(|()| true),
             Some(sort) => self.run_sorted(sort, access, env, part, rows),
         }
     }
@@ -141,7 +143,7 @@ impl<'p> RangeSelect<'p> {
         env: &mut Env<'_, '_>,
         part: RangePart,
         rows: &mut dyn PacketRows,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let limit = count_of(sort.limit, env)?;
         let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let (mut packets, mut counted, mut stay) = (Packets::default(), 0, limit);
@@ -158,7 +160,9 @@ impl<'p> RangeSelect<'p> {
             }
             let size = packets.size_bytes();
             env.memory.shrink(counted);
-            env.memory.grow(size)?;
+            if !env.memory.try_grow(size)? {
+                return Ok(false);
+            }
             counted = size;
         }
         env.memory.trim();
@@ -173,7 +177,7 @@ impl<'p> RangeSelect<'p> {
                 Ok(indexes.len() as u64)
             })?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads a batch of rows; `false` if there are no more.

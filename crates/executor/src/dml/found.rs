@@ -4,6 +4,7 @@
 //! written, so that no row is found again after it has been changed.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use arrow::array::{Array, AsArray};
 use arrow::record_batch::RecordBatch;
@@ -19,6 +20,7 @@ use super::delete::Removal;
 use super::foreign_key::ForeignKeys;
 use super::image::{ImageMaker, Row};
 use super::last_insert_id_set;
+use super::row_check::ViewChecker;
 use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::update::{RowsByKey, Update};
@@ -29,6 +31,7 @@ use crate::env::Env;
 use crate::memory::{KEY_ENTRY_BYTES, Memory};
 use crate::operator::tree;
 use crate::source::ReadSource;
+use crate::spill::HeldRows;
 
 /// Runs the statement in a transaction. On failure the caller undoes what was written.
 ///
@@ -43,16 +46,16 @@ pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecConte
         takes_no_locks,
         ..Env::new(ctx, &mut source, &memory)
     };
-    let mut found = FoundRows {
-        batches: Vec::new(),
-        types: plan.root.output_types(),
-    };
+    let mut rows = HeldRows::builder();
     let mut root = tree::open(&plan.root, &mut env)?;
     while let Some(batch) = root.next(&mut env, ALL_ROWS)? {
-        env.memory.grow(batch_bytes(&batch))?;
-        found.batches.push(batch);
+        rows.add(batch, env.memory, ctx)?;
     }
     drop(root);
+    let found = FoundRows {
+        rows: Rc::new(rows.finish()?),
+        types: plan.root.output_types(),
+    };
     let mut result = DmlResult::default();
     let mut first = None;
     for (position, table) in plan.tables.iter().enumerate() {
@@ -125,7 +128,7 @@ fn update(
     let mut update = Update {
         table,
         assignments,
-        check: found.check.as_ref(),
+        check: ViewChecker::of(found.check.as_ref(), Some(env.memory))?,
         ignore,
         ctx,
         touched: &touched,
@@ -139,10 +142,11 @@ fn update(
     };
     let maker = ImageMaker::new(table, &codec, found.partitions.as_deref(), ctx.eval)?;
     let mut seen = HashSet::new();
-    for batch in &rows.batches {
+    let mut batches = rows.rows.read()?;
+    while let Some(batch) = batches.next()? {
         env.check_interrupted()?;
         let warned = ctx.eval.warnings.count();
-        let mut changed = rows.of(batch, found, &mut seen, true, env)?;
+        let mut changed = rows.of(&batch, found, &mut seen, true, env)?;
         if let Some(first) = first {
             first.replace(&mut changed, found.columns.len());
         }
@@ -155,7 +159,7 @@ fn update(
         if is_first {
             // The rows as they are assigned are held, too.
             env.memory
-                .grow(changed.len() * KEY_ENTRY_BYTES + batch_bytes(batch))?;
+                .grow(changed.len() * KEY_ENTRY_BYTES + batch_bytes(&batch))?;
         }
         update.change_all(changed.into_iter(), warned, &mut writer)?;
     }
@@ -182,9 +186,10 @@ fn delete(
         result: &mut result,
     };
     let mut seen = HashSet::new();
-    for batch in &rows.batches {
+    let mut batches = rows.rows.read()?;
+    while let Some(batch) = batches.next()? {
         env.check_interrupted()?;
-        let removed = rows.of(batch, found, &mut seen, false, env)?;
+        let removed = rows.of(&batch, found, &mut seen, false, env)?;
         let mut writer = Writer::new(env.source.transaction()?, &maker, ctx);
         let removed = if again {
             as_they_are(removed, &mut writer)?
@@ -236,7 +241,7 @@ impl AssignedRows<'_> {
 
 /// The query's rows, and the types of their columns.
 struct FoundRows {
-    batches: Vec<RecordBatch>,
+    rows: Rc<HeldRows>,
     types: Vec<SqlType>,
 }
 

@@ -1,6 +1,7 @@
 //! The rows that an UPDATE or DELETE changes: found, locked, sorted and limited.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow::array::AsArray;
@@ -12,11 +13,12 @@ use types::{Error, Result, Value};
 
 use super::image::Row;
 use super::writer::Writer;
-use crate::batch::{ALL_ROWS, batch_bytes};
+use crate::batch::ALL_ROWS;
 use crate::context::ExecContext;
 use crate::env::{Env, check_interrupted};
 use crate::operator::limit::count_of;
 use crate::operator::{BoxOperator, scan, sort};
+use crate::spill::{HeldRows, HeldRowsReader};
 
 const LOCKING: Locking = Locking {
     exclusive: true,
@@ -27,7 +29,7 @@ const LOCKING: Locking = Locking {
 pub(super) struct Rows<'p> {
     input: BoxOperator<'p>,
     /// All rows, if they had to be collected before the first was changed.
-    collected: Option<std::vec::IntoIter<RecordBatch>>,
+    collected: Option<HeldRowsReader>,
 }
 
 impl<'p> Rows<'p> {
@@ -50,21 +52,20 @@ impl<'p> Rows<'p> {
                 collected: None,
             });
         }
-        let mut batches = Vec::new();
+        let mut rows = HeldRows::builder();
         while let Some(batch) = input.next(env, ALL_ROWS)? {
-            env.memory.grow(batch_bytes(&batch))?;
-            batches.push(batch);
+            rows.add(batch, env.memory, env.ctx)?;
         }
         Ok(Self {
             input,
-            collected: Some(batches.into_iter()),
+            collected: Some(Rc::new(rows.finish()?).read()?),
         })
     }
 
     pub fn next(&mut self, env: &mut Env<'_, '_>) -> Result<Option<RecordBatch>> {
         env.check_interrupted()?;
         match &mut self.collected {
-            Some(batches) => Ok(batches.next()),
+            Some(rows) => rows.next(),
             None => self.input.next(env, ALL_ROWS),
         }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kv::Transaction;
-use planner::RowCheck;
+use planner::RowCondition;
 use planner::plan::{Access, Assignment, Target, UpdatePlan};
 use schema::layout::RowHandle;
 use schema::model::Table;
@@ -20,7 +20,7 @@ use super::defaults::now;
 use super::duplicate;
 use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, Row, is_misplaced, rows_of};
-use super::row_check;
+use super::row_check::{self, ViewChecker};
 use super::table_codec::TableCodec;
 use super::target::{LockedRow, Point, Rows, add_columns, keys_of};
 use super::touched::Touched;
@@ -49,7 +49,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     let mut update = Update {
         table,
         assignments: &plan.assignments,
-        check: plan.check.as_ref(),
+        check: ViewChecker::of(plan.check.as_ref(), memory.as_ref())?,
         ignore: plan.ignore,
         ctx,
         touched: &layout.touched,
@@ -108,8 +108,11 @@ impl UpdateLayout {
         read.extend(touched.columns.iter().filter(|_| touched.any_keys()));
         let values = plan.assignments.iter().filter_map(|a| a.value.as_ref());
         values.for_each(|value| add_columns(value, &mut read));
-        let checked = plan.check.iter().map(|check| &check.condition);
-        checked.for_each(|condition| add_columns(condition, &mut read));
+        match plan.check.as_ref().map(|check| &check.condition) {
+            Some(RowCondition::Row(condition)) => add_columns(condition, &mut read),
+            Some(RowCondition::Query(query)) => read.extend(query.outer.iter().map(|outer| outer.position)),
+            None => {}
+        }
         // Expressions of DEFAULT may read any column.
         if plan.assignments.iter().any(|a| a.value.is_none()) && table.has_expressions() {
             read.extend(0..table.columns.len());
@@ -158,7 +161,7 @@ pub(super) type RowsByKey = HashMap<Vec<u8>, Row>;
 pub(super) struct Update<'p> {
     pub table: &'p Table,
     pub assignments: &'p [Assignment],
-    pub check: Option<&'p RowCheck>,
+    pub check: Option<ViewChecker<'p>>,
     pub ignore: bool,
     pub ctx: &'p ExecContext<'p>,
     pub touched: &'p Touched,
@@ -201,7 +204,7 @@ impl Update<'_> {
             return self.change_in_place(found, &mut writer);
         }
         let warned = self.ctx.eval.warnings.count();
-        let Some(row) = self.assigned(&found.row)? else {
+        let Some(row) = self.assigned(&found.row, writer.txn)? else {
             return Ok(());
         };
         let value = maker.changed_value(&found.stored, &row, &self.touched.columns)?;
@@ -217,7 +220,7 @@ impl Update<'_> {
         let Some(mut value) = maker.changed_value(&found.stored, &row, touched.assigned())? else {
             return Ok(());
         };
-        if !self.complete(&mut row)? {
+        if !self.complete(&mut row, writer.txn)? {
             return Ok(());
         }
         let more_changes = touched.columns.len() > touched.assigned().len();
@@ -263,7 +266,7 @@ impl Update<'_> {
     ) -> Result<()> {
         let maker = writer.maker;
         let changes = found.map(|(key, mut old)| {
-            let Some(row) = self.assigned(&old)? else {
+            let Some(row) = self.assigned(&old, writer.txn)? else {
                 return Ok(None);
             };
             if let Some(assigned) = &mut self.assigned_rows {
@@ -281,10 +284,10 @@ impl Update<'_> {
 
     /// The row after the assignments. `old` needs only the columns that they depend on. `None` if nothing
     /// changes.
-    fn assigned(&mut self, old: &Row) -> Result<Option<Row>> {
+    fn assigned(&mut self, old: &Row, txn: &mut Transaction) -> Result<Option<Row>> {
         let mut row = old.clone();
         self.assign(&mut row)?;
-        if is_same_row(&row, old) || !self.complete(&mut row)? {
+        if is_same_row(&row, old) || !self.complete(&mut row, txn)? {
             return Ok(None);
         }
         row.truncate(self.table.columns.len());
@@ -292,13 +295,14 @@ impl Update<'_> {
     }
 
     /// Sets what the statement does not assign. `false` if the row is refused and ignored.
-    fn complete(&self, row: &mut Row) -> Result<bool> {
+    fn complete(&self, row: &mut Row, txn: &mut Transaction) -> Result<bool> {
         self.stamp(row);
         let eval = self.ctx.eval;
         if let Some(computed) = &self.computed {
             computed.generate(row, self.result.matched, NullRule::of(eval), eval)?;
         }
-        row_check::admits(self.check, self.computed.as_ref(), row, self.ignore, eval)
+        let (check, computed) = (self.check.as_ref(), self.computed.as_ref());
+        row_check::admits(check, computed, row, self.ignore, txn, self.ctx)
     }
 
     fn assign(&mut self, row: &mut Row) -> Result<()> {

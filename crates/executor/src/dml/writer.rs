@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Reader, Transaction};
+use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Reader, RowEntries, Transaction};
 use types::Result;
 
 use super::image::{Image, ImageMaker, IndexEntry, UniqueKey};
@@ -181,6 +181,7 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     /// Writes a new row, of which [`Writer::conflict`] has found no other row with its key.
     pub fn insert(&mut self, image: Image, value: Vec<u8>) -> Result<()> {
+        self.correct_snapshot(&image.key)?;
         self.mirror(&image.key, Some(&value))?;
         let fresh = Fresh::under_new(None);
         let row = self.txn.put_guard(image.key, value)?;
@@ -194,6 +195,7 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     /// Removes a row with its entries.
     pub fn delete(&mut self, image: Image) -> Result<()> {
+        self.correct_snapshot(&image.key)?;
         self.mirror(&image.key, None)?;
         let row = self.txn.delete_guard(image.key)?;
         for entry in image.entries {
@@ -206,7 +208,9 @@ impl<'w, 'p> Writer<'w, 'p> {
     /// indexes: one in each, unless one is multi-valued.
     pub fn update(&mut self, old: Image, new: Image, value: Vec<u8>) -> Result<()> {
         let is_moved = old.key != new.key;
+        self.correct_snapshot(&old.key)?;
         if is_moved {
+            self.correct_snapshot(&new.key)?;
             self.mirror(&old.key, None)?;
         }
         self.mirror(&new.key, Some(&value))?;
@@ -264,8 +268,39 @@ impl<'w, 'p> Writer<'w, 'p> {
 
     /// Replaces a row whose entries do not change.
     pub fn replace(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<()> {
+        self.correct_snapshot(&key)?;
         self.mirror(&key, Some(&value))?;
         Ok(self.txn.put(key, value)?)
+    }
+
+    /// Before a row is written: where the transaction's plain reads stay at a snapshot that has another
+    /// version of the row, its entries there no longer lead to it.
+    fn correct_snapshot(&mut self, key: &[u8]) -> Result<()> {
+        if self.maker.secondary().is_empty() {
+            return Ok(());
+        }
+        let Some(outdated) = self.txn.outdated(key)? else {
+            return Ok(());
+        };
+        let seen = self.stored_entries(key, outdated.seen)?;
+        let newest = self.stored_entries(key, outdated.newest)?;
+        let entries = RowEntries {
+            seen: seen.into_iter().map(|entry| entry.key).collect(),
+            newest: newest.into_iter().map(|entry| (entry.key, entry.value)).collect(),
+        };
+        Ok(self.txn.correct(key.to_vec(), entries)?)
+    }
+
+    /// The index entries of a version of a row.
+    fn stored_entries(&self, key: &[u8], value: Option<Vec<u8>>) -> Result<Vec<IndexEntry>> {
+        let Some(value) = value else {
+            return Ok(Vec::new());
+        };
+        let maker = self.maker;
+        let (row, handle) = (maker.decode(key, &value)?, maker.handle(key)?);
+        Ok(maker
+            .image_beside(key, &row, Some(&handle), maker.secondary())?
+            .entries)
     }
 
     /// `fresh`: the row had no entry with this key.

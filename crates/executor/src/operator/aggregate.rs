@@ -1,13 +1,14 @@
 //! GROUP BY by hashing, and aggregates over all rows.
 //!
 //! Groups are equal under the collations of their keys, and come out in the order in which they were first
-//! seen. Without keys there is one row, even if there is no input. Not here: what each aggregate computes
-//! ([`functions::aggregate`]).
+//! seen. If there is no memory for all groups, the others follow part by part ([`Rounds`]). Without keys there is
+//! one row, even if there is no input. Not here: what each aggregate computes ([`functions::aggregate`]).
 
 use arrow::array::{ArrayRef, BooleanArray, new_empty_array};
-use arrow::compute;
+use arrow::compute::{self, not};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use arrow::row::Rows;
 use functions::Expr;
 use functions::aggregate::{AggregateCall, GroupedAccumulator, RowGroups};
 use functions::order::RowKeys;
@@ -16,27 +17,31 @@ use types::Result;
 
 use super::filter::split;
 use super::project::evaluate;
+use super::rounds::Rounds;
 use super::{BoxOperator, Operator};
 use crate::batch::{
     self, ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, keep, schema_of, widest,
 };
 use crate::env::Env;
+use crate::memory::Held;
 
 /// What a hash table's entry costs beyond the key's bytes.
 const ENTRY_BYTES: usize = 48;
 
 pub(super) struct Aggregate<'p> {
-    input: BoxOperator<'p>,
+    input: Rounds<'p, 1>,
     keys: &'p [Expr],
     calls: &'p [AggregateCall],
     key_schema: SchemaRef,
     schema: SchemaRef,
     groups: Groups,
     accumulators: Vec<GroupedAccumulator>,
-    accumulator_bytes: usize,
+    held: Held,
+    /// There is no memory for further groups in this round.
+    is_full: bool,
     /// How many rows are evaluated at once: fewer if their keys and arguments may be long.
     step: usize,
-    /// All groups, once all input has been read, and the number of those that have been returned.
+    /// The groups of this round, once its input has been read, and the number of those that have been returned.
     result: Option<RecordBatch>,
     given: usize,
 }
@@ -47,6 +52,8 @@ struct Groups {
     numbers: HashMap<Box<[u8]>, usize>,
     /// The key columns of each group's first row, in the order of the groups' numbers.
     first_rows: Vec<RecordBatch>,
+    key_bytes: usize,
+    row_bytes: usize,
 }
 
 impl<'p> Aggregate<'p> {
@@ -58,7 +65,7 @@ impl<'p> Aggregate<'p> {
             .chain(calls.iter().map(|c| c.ty))
             .collect();
         Ok(Self {
-            input,
+            input: Rounds::new([input]),
             keys,
             calls,
             key_schema: schema_of(&key_types),
@@ -67,41 +74,48 @@ impl<'p> Aggregate<'p> {
                 encoder: RowKeys::new(key_types)?,
                 numbers: HashMap::new(),
                 first_rows: Vec::new(),
+                key_bytes: 0,
+                row_bytes: 0,
             },
             accumulators: calls.iter().map(GroupedAccumulator::new).collect::<Result<_>>()?,
-            accumulator_bytes: 0,
+            held: Held::default(),
+            is_full: false,
             step: (BATCH_BYTES / width(keys, calls)).clamp(1, BATCH_ROWS),
             result: None,
             given: 0,
         })
     }
 
+    /// Reads the input of a round, and makes its groups.
     fn read_all(&mut self, env: &mut Env<'_, '_>) -> Result<RecordBatch> {
         if self.keys.is_empty() {
             // The one group exists before any row does.
             self.groups.numbers.insert(Box::default(), 0);
         }
+        // The last batch before there is no memory for more groups is not counted.
+        let most_bytes = BATCH_BYTES.min(env.ctx.memory_limit_bytes / 16);
         let mut any = false;
         let mut rest = None;
         loop {
             let next = match rest.take() {
                 Some(rest) => Some(rest),
-                None => self.input.next(env, ALL_ROWS)?,
+                None => self.input.next(0, env, ALL_ROWS)?,
             };
             let Some(batch) = next else { break };
             let (batch, later) = split(batch, self.step);
             rest = later;
-            let mut bytes = 0;
+            let (rows, mut bytes) = (batch.num_rows(), 0);
             if self.keys.is_empty() {
                 bytes += self.accumulate(&batch, RowGroups::One(batch.num_rows()), env)?;
             } else {
                 let columns = evaluate(self.keys.iter(), &batch, env)?;
                 bytes += array_bytes(&columns);
-                let groups = self.groups.number(columns, &self.key_schema, env)?;
+                let (batch, groups) = self.number(batch, columns, env)?;
                 bytes += self.accumulate(&batch, RowGroups::Each(&groups), env)?;
             }
+            self.count(env)?;
             let most = self.step.saturating_mul(4).min(BATCH_ROWS);
-            self.step = (2 * BATCH_BYTES * batch.num_rows() / bytes.max(1)).clamp(1, most);
+            self.step = (2 * most_bytes * rows / bytes.max(1)).clamp(1, most);
             any = true;
         }
         let count = self.groups.numbers.len();
@@ -114,10 +128,35 @@ impl<'p> Aggregate<'p> {
             columns.push(accumulator.evaluate(env.eval())?);
         }
         let result = batch_of(&self.schema, columns, count)?;
-        env.memory.grow(batch_bytes(&result))?;
         self.accumulators.clear();
-        env.memory.shrink(std::mem::take(&mut self.accumulator_bytes));
+        self.groups.numbers = HashMap::new();
+        if !self.held.try_resize(batch_bytes(&result), env.memory)? && !self.is_full {
+            // Beside groups that have all been counted, this is too much.
+            self.held.resize(batch_bytes(&result), env.memory)?;
+        }
         Ok(result)
+    }
+
+    /// The group of each row, without those that are set aside.
+    fn number(
+        &mut self,
+        batch: RecordBatch,
+        columns: Vec<ArrayRef>,
+        env: &Env<'_, '_>,
+    ) -> Result<(RecordBatch, Vec<usize>)> {
+        let keys = self.groups.encoder.encode(&columns)?;
+        if !self.is_full {
+            let groups = self.groups.number(&keys, columns, &self.key_schema)?;
+            return Ok((batch, groups));
+        }
+        let groups = keys
+            .iter()
+            .map(|key| self.groups.numbers.get(key.data()).copied());
+        let groups: Vec<Option<usize>> = groups.collect();
+        let waits: BooleanArray = groups.iter().map(|group| Some(group.is_none())).collect();
+        self.input.set_aside(0, (&batch, &keys), &waits, env)?;
+        let batch = keep(&batch, &not(&waits).map_err(arrow_error)?)?;
+        Ok((batch, groups.into_iter().flatten().collect()))
     }
 
     /// Returns what the arguments of the calls took.
@@ -129,12 +168,49 @@ impl<'p> Aggregate<'p> {
             arguments += array_bytes(&args);
             accumulator.update(&args, groups, count, env.eval())?;
         }
-        let bytes = self.accumulators.iter().map(GroupedAccumulator::size_bytes).sum();
-        env.memory.shrink(self.accumulator_bytes);
-        self.accumulator_bytes = bytes;
-        env.memory.grow(bytes)?;
         Ok(arguments)
     }
+
+    /// Counts the groups. Their keys and what is as large as its result count twice: the result is made beside them.
+    ///
+    /// # Errors
+    /// 8175 if the values of groups that are known need more memory than there is.
+    fn count(&mut self, env: &Env<'_, '_>) -> Result<()> {
+        let values = self.calls.iter().zip(&self.accumulators).map(|(call, values)| {
+            let is_set = call.distinct && call.function.is_mergeable();
+            values.size_bytes() * if is_set { 1 } else { 2 }
+        });
+        let bytes = self.groups.key_bytes + 2 * self.groups.row_bytes + values.sum::<usize>();
+        // A row that waits gets its keys anew, which RAND() would not repeat.
+        let can_wait = !self.keys.is_empty() && self.keys.iter().all(functions::is_deterministic);
+        if !can_wait || (self.is_full && self.calls.iter().any(may_grow)) {
+            return self.held.resize(bytes, env.memory);
+        }
+        // What known groups may still need is left to them.
+        let leaves_room = !self.calls.iter().any(may_grow) || bytes < env.ctx.memory_limit_bytes / 2;
+        self.is_full |= !self.held.try_resize(bytes, env.memory)? || !leaves_room;
+        Ok(())
+    }
+
+    fn next_round(&mut self, env: &Env<'_, '_>) -> Result<bool> {
+        self.result = None;
+        self.held.resize(0, env.memory)?;
+        if !self.input.next_round(env)? {
+            return Ok(false);
+        }
+        (self.given, self.is_full) = (0, false);
+        self.accumulators = self
+            .calls
+            .iter()
+            .map(GroupedAccumulator::new)
+            .collect::<Result<_>>()?;
+        Ok(true)
+    }
+}
+
+/// Whether what a call holds of a group may grow with the group's rows.
+fn may_grow(call: &AggregateCall) -> bool {
+    call.distinct || !call.function.is_mergeable() || call.ty.is_string()
 }
 
 /// The largest possible size of a row's keys and arguments in bytes, without those that are columns of the
@@ -156,18 +232,12 @@ fn array_bytes(arrays: &[ArrayRef]) -> usize {
 }
 
 impl Groups {
-    /// The group of each row; rows with new keys make new groups.
-    fn number(
-        &mut self,
-        columns: Vec<ArrayRef>,
-        schema: &SchemaRef,
-        env: &Env<'_, '_>,
-    ) -> Result<Vec<usize>> {
-        let keys = self.encoder.encode(&columns)?;
+    /// The group of each row; rows with new keys make new groups. `columns`: what the keys are made of.
+    fn number(&mut self, keys: &Rows, columns: Vec<ArrayRef>, schema: &SchemaRef) -> Result<Vec<usize>> {
         let mut numbers = Vec::with_capacity(keys.num_rows());
         let mut is_first = Vec::with_capacity(keys.num_rows());
         let mut bytes = 0;
-        for key in &keys {
+        for key in keys {
             let found = self.numbers.get(key.data()).copied();
             is_first.push(found.is_none());
             numbers.push(match found {
@@ -183,7 +253,8 @@ impl Groups {
         if bytes > 0 {
             let rows = numbers.len();
             let first_rows = keep(&batch_of(schema, columns, rows)?, &BooleanArray::from(is_first))?;
-            env.memory.grow(bytes + batch_bytes(&first_rows))?;
+            self.key_bytes += bytes;
+            self.row_bytes += batch_bytes(&first_rows);
             self.first_rows.push(first_rows);
         }
         Ok(numbers)
@@ -192,24 +263,29 @@ impl Groups {
     fn key_columns(&mut self, schema: &SchemaRef) -> Result<Vec<ArrayRef>> {
         let rows = compute::concat_batches(schema, &self.first_rows).map_err(arrow_error)?;
         self.first_rows.clear();
+        (self.key_bytes, self.row_bytes) = (0, 0);
         Ok(rows.columns().to_vec())
     }
 }
 
 impl Operator for Aggregate<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        if self.result.is_none() {
-            self.result = Some(self.read_all(env)?);
+        loop {
+            if self.result.is_none() {
+                self.result = Some(self.read_all(env)?);
+            }
+            let Some(result) = &self.result else {
+                return Ok(None);
+            };
+            let rows = (result.num_rows() - self.given).min(wanted).min(BATCH_ROWS);
+            if rows > 0 {
+                let batch = result.slice(self.given, rows);
+                self.given += rows;
+                return Ok(Some(batch));
+            }
+            if !self.next_round(env)? {
+                return Ok(None);
+            }
         }
-        let Some(result) = &self.result else {
-            return Ok(None);
-        };
-        let rows = (result.num_rows() - self.given).min(wanted).min(BATCH_ROWS);
-        if rows == 0 {
-            return Ok(None);
-        }
-        let batch = result.slice(self.given, rows);
-        self.given += rows;
-        Ok(Some(batch))
     }
 }

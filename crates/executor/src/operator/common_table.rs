@@ -1,7 +1,7 @@
 //! Common table expressions: rows that are made once and used by several operators.
 //!
 //! WITH is not an operator. While the operators of its body are made, it is part of their [`Scope`]; each use
-//! finds the rows there. The first use makes all rows, and the statement's memory counts them.
+//! finds the rows there. The first use makes all rows, which are held in memory or in a file.
 //! [`super::recursive`] makes the rows of a recursive one.
 
 use std::rc::Rc;
@@ -14,8 +14,9 @@ use super::Operator;
 use super::filter::split;
 use super::part::PlanPart;
 use super::scope::{BoundRows, MadeOnce, Scope};
-use crate::batch::{ALL_ROWS, batch_bytes};
+use crate::batch::ALL_ROWS;
 use crate::env::Env;
+use crate::spill::{HeldRows, HeldRowsReader};
 
 /// The rows of a common table, which the first call makes.
 fn rows(
@@ -23,7 +24,7 @@ fn rows(
     id: CommonTableId,
     recursive: bool,
     env: &mut Env<'_, '_>,
-) -> Result<Rc<[RecordBatch]>> {
+) -> Result<Rc<HeldRows>> {
     for binding in scope.bindings_of(id) {
         match &binding.rows {
             BoundRows::Round(round) if recursive => return Ok(round.rows.borrow().clone()),
@@ -35,23 +36,19 @@ fn rows(
 }
 
 impl<'p> MadeOnce<'p> {
-    fn rows(&self, id: CommonTableId, outer: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<Rc<[RecordBatch]>> {
+    fn rows(&self, id: CommonTableId, outer: &Scope<'p>, env: &mut Env<'_, '_>) -> Result<Rc<HeldRows>> {
         if let Some(rows) = &*self.rows.borrow() {
             return Ok(Rc::clone(rows));
         }
         let scope = outer.with_definition(id);
-        let mut batches = Vec::new();
-        let mut bytes = 0;
+        let mut rows = HeldRows::builder();
         let mut part = PlanPart::open(self.definition, &scope, env)?;
         while let Some(batch) = part.next(env, ALL_ROWS)? {
-            let more = batch_bytes(&batch);
-            env.memory.grow(more)?;
-            bytes += more;
-            batches.push(batch);
+            rows.add(batch, env.memory, env.ctx)?;
         }
         part.close(env);
-        self.bytes.set(bytes);
-        let rows: Rc<[RecordBatch]> = batches.into();
+        let rows = Rc::new(rows.finish()?);
+        self.bytes.set(rows.held_bytes());
         *self.rows.borrow_mut() = Some(Rc::clone(&rows));
         Ok(rows)
     }
@@ -63,8 +60,7 @@ pub(super) struct CommonTable<'p> {
     recursive: bool,
     scope: Scope<'p>,
     /// `None` before the first call.
-    rows: Option<Rc<[RecordBatch]>>,
-    given: usize,
+    rows: Option<HeldRowsReader>,
     rest: Option<RecordBatch>,
 }
 
@@ -75,7 +71,6 @@ impl<'p> CommonTable<'p> {
             recursive,
             scope: scope.clone(),
             rows: None,
-            given: 0,
             rest: None,
         }
     }
@@ -84,21 +79,20 @@ impl<'p> CommonTable<'p> {
 impl Operator for CommonTable<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         env.check_interrupted()?;
-        let rows = match &self.rows {
+        let rows = match &mut self.rows {
             Some(rows) => rows,
             None => {
                 let rows = rows(&self.scope, self.id, self.recursive, env)?;
-                self.rows.insert(rows)
+                self.rows.insert(rows.read()?)
             }
         };
         let batch = match self.rest.take() {
             Some(rest) => rest,
             None => {
-                let Some(batch) = rows.get(self.given) else {
+                let Some(batch) = rows.next()? else {
                     return Ok(None);
                 };
-                self.given += 1;
-                batch.clone()
+                batch
             }
         };
         let (now, later) = split(batch, wanted);

@@ -14,8 +14,9 @@ use super::Operator;
 use super::distinct::Unseen;
 use super::part::PlanPart;
 use super::scope::{Round, Scope};
-use crate::batch::{batch_bytes, keep};
+use crate::batch::keep;
 use crate::env::Env;
+use crate::spill::{HeldRows, HeldRowsBuilder};
 
 const ER_CTE_MAX_RECURSION_DEPTH: u16 = 3636;
 
@@ -30,8 +31,7 @@ pub(super) struct Recursive<'p> {
     /// The seed, or the step of this round. `None` at the end.
     current: Option<PlanPart<'p>>,
     /// The rows of this round.
-    rows: Vec<RecordBatch>,
-    bytes: usize,
+    rows: HeldRowsBuilder,
     rounds: u64,
 }
 
@@ -52,8 +52,7 @@ impl<'p> Recursive<'p> {
             before_bytes: 0,
             unseen: types.map(Unseen::new).transpose()?,
             current: Some(PlanPart::open(seed, scope, env)?),
-            rows: Vec::new(),
-            bytes: 0,
+            rows: HeldRows::builder(),
             rounds: 0,
         })
     }
@@ -76,8 +75,9 @@ impl<'p> Recursive<'p> {
             ));
         }
         env.memory.shrink(self.before_bytes);
-        self.before_bytes = std::mem::take(&mut self.bytes);
-        *self.before.rows.borrow_mut() = std::mem::take(&mut self.rows).into();
+        let rows = std::mem::take(&mut self.rows).finish()?;
+        self.before_bytes = rows.held_bytes();
+        *self.before.rows.borrow_mut() = Rc::new(rows);
         PlanPart::open(self.step, &self.scope, env).map(Some)
     }
 }
@@ -100,10 +100,7 @@ impl Operator for Recursive<'_> {
                 None => batch,
             };
             if batch.num_rows() > 0 {
-                let bytes = batch_bytes(&batch);
-                env.memory.grow(bytes)?;
-                self.bytes += bytes;
-                self.rows.push(batch.clone());
+                self.rows.add(batch.clone(), env.memory, env.ctx)?;
                 return Ok(Some(batch));
             }
         }

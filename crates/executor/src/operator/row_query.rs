@@ -1,9 +1,9 @@
-//! A query that gives one row, and runs for each of several rows: the subqueries of ON DUPLICATE KEY UPDATE and of
-//! LOAD DATA's SET.
+//! A query that gives one row, and runs for each of several rows: the subqueries of ON DUPLICATE KEY UPDATE, of
+//! LOAD DATA's SET and of WITH CHECK OPTION.
 
 use arrow::record_batch::RecordBatch;
 use kv::Transaction;
-use planner::plan::{OuterColumn, Rel};
+use planner::plan;
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
 
@@ -16,8 +16,7 @@ use crate::memory::Memory;
 use crate::source::ReadSource;
 
 pub(crate) struct RowQuery<'p> {
-    root: &'p Rel,
-    outer: &'p [OuterColumn],
+    query: &'p plan::RowQuery,
     types: Vec<SqlType>,
     /// Has the rows of what depends on no row: it runs once.
     scope: Scope<'p>,
@@ -26,28 +25,27 @@ pub(crate) struct RowQuery<'p> {
 }
 
 impl<'p> RowQuery<'p> {
-    pub fn new(root: &'p Rel, outer: &'p [OuterColumn], memory: &'p Memory<'p>) -> Self {
+    pub fn new(query: &'p plan::RowQuery, memory: &'p Memory<'p>) -> Self {
         Self {
             scope: tree::scope().remembering(),
-            ..Self::anew(root, outer, memory)
+            ..Self::anew(query, memory)
         }
     }
 
     /// The same where all of the query runs for each row.
-    pub fn anew(root: &'p Rel, outer: &'p [OuterColumn], memory: &'p Memory<'p>) -> Self {
+    pub fn anew(query: &'p plan::RowQuery, memory: &'p Memory<'p>) -> Self {
         Self {
-            root,
-            outer,
-            types: root.output_types(),
+            query,
+            types: query.root.output_types(),
             scope: tree::scope(),
-            reads_past: root.scans().iter().any(|scan| scan.as_of.is_some()),
+            reads_past: query.root.scans().iter().any(|scan| scan.as_of.is_some()),
             memory,
         }
     }
 
     /// The query's values for a row.
     pub fn run(&self, row: &[Value], txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<Vec<Value>> {
-        for outer in self.outer {
+        for outer in &self.query.outer {
             let value = row.get(outer.position).cloned();
             let value =
                 value.ok_or_else(|| Error::internal("a subquery takes a column that is not there"))?;
@@ -60,7 +58,7 @@ impl<'p> RowQuery<'p> {
             takes_no_locks,
             ..Env::new(ctx, &mut source, self.memory)
         };
-        let mut part = PlanPart::open(self.root, &self.scope, &mut env)?;
+        let mut part = PlanPart::open(&self.query.root, &self.scope, &mut env)?;
         let values = match part.next(&mut env, 1)? {
             Some(batch) => self.first_row(&batch),
             None => Err(Error::internal("subqueries without a row")),

@@ -16,6 +16,7 @@ use types::{Error, Result};
 use super::BoxOperator;
 use crate::batch::batch_bytes;
 use crate::env::Env;
+use crate::spill::HeldRows;
 
 /// Makes the operators of a part of a plan: `tree::build`.
 pub(super) type Build = for<'p> fn(&'p Rel, &Scope<'p>, &mut Env<'_, '_>) -> Result<BoxOperator<'p>>;
@@ -56,14 +57,14 @@ struct Remembered {
 /// The rows of a common table, which its first use makes.
 pub(super) struct MadeOnce<'p> {
     pub definition: &'p Rel,
-    pub rows: RefCell<Option<Rc<[RecordBatch]>>>,
+    pub rows: RefCell<Option<Rc<HeldRows>>>,
     pub bytes: Cell<usize>,
 }
 
 /// The rows of one round of a recursion.
 #[derive(Default)]
 pub(super) struct Round {
-    pub rows: RefCell<Rc<[RecordBatch]>>,
+    pub rows: RefCell<Rc<HeldRows>>,
 }
 
 impl<'p> Scope<'p> {

@@ -1,10 +1,12 @@
 //! UNION ALL, INTERSECT and EXCEPT. Rows are equal under the collations of their columns.
 //!
 //! INTERSECT and EXCEPT hold the right side's keys in memory, and count them. They give rows of the left
-//! side, in its order. UNION is DISTINCT over UNION ALL.
+//! side, in its order; if there is no memory for all keys, those of the others follow part by part ([`Rounds`]).
+//! UNION is DISTINCT over UNION ALL.
 
 use arrow::array::BooleanArray;
 use arrow::record_batch::RecordBatch;
+use arrow::row::Rows;
 use functions::order::RowKeys;
 use hashbrown::HashMap;
 use planner::logical::SetOperator;
@@ -13,10 +15,12 @@ use syntax::stack::with_room;
 use types::{Result, SqlType};
 
 use super::distinct::Distinct;
+use super::rounds::Rounds;
 use super::scope::Scope;
 use super::{BoxOperator, Operator};
 use crate::batch::{ALL_ROWS, keep};
 use crate::env::Env;
+use crate::memory::Held;
 
 /// What a map's entry costs beyond the key's bytes.
 const ENTRY_BYTES: usize = 56;
@@ -98,16 +102,23 @@ impl Operator for UnionAll<'_> {
 
 /// INTERSECT or EXCEPT.
 pub(super) struct Difference<'p> {
-    left: BoxOperator<'p>,
-    /// `None` once it has been read.
-    right: Option<BoxOperator<'p>>,
+    inputs: Rounds<'p, 2>,
+    /// Whether the right side of this round has been read.
+    right_is_read: bool,
     keys: RowKeys,
     /// INTERSECT: rows that the right side has stay. EXCEPT: the others.
     stay: bool,
     all: bool,
     /// How many rows of the left side the right side still accounts for, by key.
     counts: HashMap<Box<[u8]>, usize>,
+    held: Held,
+    /// There is no memory for further keys in this round.
+    is_full: bool,
 }
+
+/// The inputs by their positions.
+const LEFT: usize = 0;
+const RIGHT: usize = 1;
 
 impl<'p> Difference<'p> {
     fn new(
@@ -118,51 +129,56 @@ impl<'p> Difference<'p> {
         all: bool,
     ) -> Result<Self> {
         Ok(Self {
-            left,
-            right: Some(right),
+            inputs: Rounds::new([left, right]),
+            right_is_read: false,
             keys: RowKeys::new(types)?,
             stay: is_intersect,
             all,
             counts: HashMap::new(),
+            held: Held::default(),
+            is_full: false,
         })
     }
 
-    fn read_right(&mut self, mut right: BoxOperator<'p>, env: &mut Env<'_, '_>) -> Result<()> {
-        while let Some(batch) = right.next(env, ALL_ROWS)? {
+    fn read_right(&mut self, env: &mut Env<'_, '_>) -> Result<()> {
+        while let Some(batch) = self.inputs.next(RIGHT, env, ALL_ROWS)? {
+            let keys = self.keys.encode(batch.columns())?;
             let mut bytes = 0;
-            for key in &self.keys.encode(batch.columns())? {
-                bytes += self.add(key.data());
+            let mut waits = Vec::with_capacity(batch.num_rows());
+            for key in &keys {
+                let known = self.counts.get_mut(key.data());
+                waits.push(self.is_full && known.is_none());
+                match known {
+                    Some(count) => *count += 1,
+                    None if self.is_full => {}
+                    None => bytes += self.add(key.data(), 1),
+                }
             }
-            env.memory.grow(bytes)?;
+            self.end_batch(RIGHT, (&batch, &keys), (bytes, waits), env)?;
         }
         Ok(())
     }
 
-    /// Counts a row. Returns how many bytes that takes.
-    fn add(&mut self, key: &[u8]) -> usize {
-        match self.counts.get_mut(key) {
-            Some(count) => {
-                *count += 1;
-                0
-            }
-            None => {
-                self.counts.insert(key.into(), 1);
-                key.len() + ENTRY_BYTES
-            }
-        }
+    /// Remembers a key. Returns how many bytes that takes.
+    fn add(&mut self, key: &[u8], count: usize) -> usize {
+        self.counts.insert(key.into(), count);
+        key.len() + ENTRY_BYTES
     }
 
-    /// Which rows of the left side are in the result.
+    /// Which rows of the left side are in the result, without those that are set aside.
     fn mask(&mut self, batch: &RecordBatch, env: &Env<'_, '_>) -> Result<BooleanArray> {
         let keys = self.keys.encode(batch.columns())?;
         let mut bytes = 0;
         let mut mask = Vec::with_capacity(batch.num_rows());
+        let mut waits = Vec::with_capacity(batch.num_rows());
         for key in &keys {
             let key = key.data();
-            let count = self.counts.get_mut(key).filter(|count| **count > 0);
+            let count = self.counts.get_mut(key);
+            waits.push(self.is_full && count.is_none());
             mask.push(match count {
+                None if self.is_full => false,
                 // Without ALL, INTERSECT gives an equal row once, and EXCEPT none.
-                Some(count) => {
+                Some(count) if *count > 0 => {
                     match (self.all, self.stay) {
                         (true, _) => *count -= 1,
                         (false, true) => *count = 0,
@@ -170,28 +186,49 @@ impl<'p> Difference<'p> {
                     }
                     self.stay
                 }
-                None => {
-                    if !self.all && !self.stay {
-                        bytes += self.add(key);
-                    }
-                    !self.stay
+                None if !self.all && !self.stay => {
+                    bytes += self.add(key, 1);
+                    true
                 }
+                _ => !self.stay,
             });
         }
-        env.memory.grow(bytes)?;
+        self.end_batch(LEFT, (batch, &keys), (bytes, waits), env)?;
         Ok(BooleanArray::from(mask))
+    }
+
+    /// Counts what the new keys of a batch take, and sets its rows aside that wait.
+    fn end_batch(
+        &mut self,
+        input: usize,
+        (batch, keys): (&RecordBatch, &Rows),
+        (bytes, waits): (usize, Vec<bool>),
+        env: &Env<'_, '_>,
+    ) -> Result<()> {
+        if self.is_full {
+            let waits = BooleanArray::from(waits);
+            return self.inputs.set_aside(input, (batch, keys), &waits, env);
+        }
+        self.is_full = !self.held.try_add(bytes, env.memory)?;
+        Ok(())
     }
 }
 
 impl Operator for Difference<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        if let Some(right) = self.right.take() {
-            self.read_right(right, env)?;
-        }
         loop {
+            if !std::mem::replace(&mut self.right_is_read, true) {
+                self.read_right(env)?;
+            }
             // Such operations may be nested without end.
-            let Some(batch) = with_room(|| self.left.next(env, wanted))? else {
-                return Ok(None);
+            let Some(batch) = with_room(|| self.inputs.next(LEFT, env, wanted))? else {
+                if !self.inputs.next_round(env)? {
+                    return Ok(None);
+                }
+                self.counts = HashMap::new();
+                self.held.resize(0, env.memory)?;
+                (self.right_is_read, self.is_full) = (false, false);
+                continue;
             };
             let mask = self.mask(&batch, env)?;
             let batch = keep(&batch, &mask)?;

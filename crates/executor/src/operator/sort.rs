@@ -1,26 +1,28 @@
 //! ORDER BY: rows in the order of their keys, stable; all of them, or the first `limit`.
 //!
-//! Rows are held in memory and counted: a sort beyond the statement's memory limit fails. With a limit, only
-//! about twice as many rows are held. Sorts that need disk run in `analytics`.
+//! Rows are held in memory and counted. With a limit, only about twice as many rows are held. Where there is no
+//! memory for more, those that are held are sorted and written to a file, and the files are merged ([`Runs`]).
 //!
 //! `SELECT DISTINCT ... ORDER BY` all its columns is one sort, too: equal rows are neighbours, so no set of
 //! keys is needed.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
+use arrow::array::Array;
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
 use planner::plan::{Rel, SortKey};
 use types::{Result, TypeKind};
 
 use super::limit::Limit;
+use super::merge::{Merge, Order, Runs};
 use super::project::evaluate;
 use super::{BoxOperator, Operator};
-use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
+use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, gather};
 use crate::env::Env;
-use crate::memory;
 use crate::row_order::{BatchKeys, RowOrder};
+use crate::spill::RowWriter;
 
 /// The operator for `keys`. Without keys the input's order stays.
 pub(crate) fn sorted<'p>(
@@ -39,18 +41,26 @@ pub(crate) fn sorted<'p>(
 
 pub(crate) struct Sort<'p> {
     input: BoxOperator<'p>,
-    keys: Cow<'p, [SortKey]>,
-    by: RowOrder,
-    /// How many rows are returned at most.
-    limit: Option<usize>,
-    /// Of rows that compare as equal, return only the first.
-    distinct: bool,
+    order: Order,
+    /// Keys that would have other values if they were computed again: they are columns of the held rows, after the
+    /// input's. `None` before the first row.
+    computed: Option<Vec<Expr>>,
     held: Held,
-    /// The held rows in order, once all input has been read.
-    order: Option<Vec<(usize, usize)>>,
-    /// What a held row has, on average.
-    row_bytes: usize,
-    given: usize,
+    runs: Runs,
+    /// Set once all input has been read.
+    sorted: Option<Sorted>,
+}
+
+/// All rows in order.
+enum Sorted {
+    InMemory {
+        /// As (batch, row).
+        order: Vec<(usize, usize)>,
+        /// What a row has, on average.
+        row_bytes: usize,
+        given: usize,
+    },
+    InFiles(Box<Merge>),
 }
 
 /// Rows read so far: each batch with the keys of its rows.
@@ -61,6 +71,8 @@ struct Held {
     keys: Vec<BatchKeys>,
     rows: usize,
     bytes: usize,
+    /// What sorting them takes.
+    scratch: usize,
     /// How many rows the last cut left.
     cut_to: usize,
 }
@@ -93,87 +105,157 @@ pub(crate) fn covers_all_columns(keys: &[SortKey], input: &Rel) -> bool {
 }
 
 impl<'p> Sort<'p> {
-    pub fn new(
-        input: BoxOperator<'p>,
-        keys: impl Into<Cow<'p, [SortKey]>>,
-        limit: Option<u64>,
-    ) -> Result<Self> {
-        let keys = keys.into();
-        let order = keys.iter().map(|k| (k.expr.ty(), k.descending)).collect();
+    pub fn new(input: BoxOperator<'p>, keys: &[SortKey], limit: Option<u64>) -> Result<Self> {
+        let by = keys.iter().map(|k| (k.expr.ty(), k.descending)).collect();
         Ok(Self {
             input,
-            keys,
-            by: RowOrder::new(order)?,
-            limit: limit.map(|l| usize::try_from(l).unwrap_or(usize::MAX)),
-            distinct: false,
+            order: Order {
+                by: RowOrder::new(by)?,
+                keys: keys.iter().map(|key| key.expr.clone()).collect(),
+                distinct: false,
+                limit: limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX)),
+            },
+            computed: None,
             held: Held::default(),
-            order: None,
-            row_bytes: 0,
-            given: 0,
+            runs: Runs::default(),
+            sorted: None,
         })
     }
 
-    /// Returns only the first of equal rows. `keys` must cover all columns ([`covers_all_columns`]).
+    /// Returns only the first of equal rows. The keys must cover all columns ([`covers_all_columns`]).
     pub fn distinct(mut self) -> Self {
-        self.distinct = true;
+        self.order.distinct = true;
         self
     }
 
-    fn read_all(&mut self, env: &mut Env<'_, '_>) -> Result<Vec<(usize, usize)>> {
-        if self.limit == Some(0) {
-            return Ok(Vec::new());
-        }
-        while let Some(batch) = self.input.next(env, ALL_ROWS)? {
-            let columns = evaluate(self.keys.iter().map(|k| &k.expr), &batch, env)?;
-            self.held.add(batch, self.by.keys(&columns)?, env)?;
-            if self.is_worth_cutting() {
+    fn read_all(&mut self, env: &mut Env<'_, '_>) -> Result<Sorted> {
+        while self.order.limit > 0
+            && let Some(batch) = self.input.next(env, ALL_ROWS)?
+        {
+            let batch = self.with_computed(batch, env)?;
+            let keys = self.order.keys(&batch, env)?;
+            if !self.held.add(batch, keys, env)? {
+                self.spill(env)?;
+            } else if self.is_worth_cutting() {
                 let order = self.wanted(env)?;
-                self.held.cut(&order, &self.by, env)?;
+                self.held.cut(&order, &self.order.by, env)?;
             }
         }
+        if self.runs.is_empty() {
+            let order = self.wanted(env)?;
+            env.memory.shrink(std::mem::take(&mut self.held.scratch));
+            env.eval().reads.sorted(order.len());
+            return Ok(Sorted::InMemory {
+                order,
+                row_bytes: self.held.bytes / self.held.rows.max(1),
+                given: 0,
+            });
+        }
+        self.spill(env)?;
+        let runs = std::mem::take(&mut self.runs);
+        let merge = runs.merged(&self.order, env)?;
+        env.eval().reads.sorted(merge.rows());
+        Ok(Sorted::InFiles(Box::new(merge)))
+    }
+
+    fn with_computed(&mut self, batch: RecordBatch, env: &Env<'_, '_>) -> Result<RecordBatch> {
+        let keys = &mut self.order.keys;
+        let computed = self
+            .computed
+            .get_or_insert_with(|| take_computed(keys, batch.num_columns()));
+        if computed.is_empty() {
+            return Ok(batch);
+        }
+        let mut fields = batch.schema().fields().to_vec();
+        let mut columns = batch.columns().to_vec();
+        for column in evaluate(computed.iter(), &batch, env)? {
+            fields.push(Arc::new(Field::new("", column.data_type().clone(), true)));
+            columns.push(column);
+        }
+        batch_of(&Arc::new(Schema::new(fields)), columns, batch.num_rows())
+    }
+
+    /// The rows without the columns that [`Self::with_computed`] has added.
+    fn without_computed(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        let added = self.computed.as_ref().map_or(0, Vec::len);
+        if added == 0 {
+            return Ok(batch);
+        }
+        let columns: Vec<usize> = (0..batch.num_columns() - added).collect();
+        batch.project(&columns).map_err(arrow_error)
+    }
+
+    /// Writes the held rows to a file, in order.
+    fn spill(&mut self, env: &Env<'_, '_>) -> Result<()> {
         let order = self.wanted(env)?;
-        env.eval().reads.sorted(order.len());
-        Ok(order)
+        if let (Some(schema), Some(first)) = (&self.held.schema, self.held.batches.first()) {
+            let mut writer = RowWriter::new(first, env.ctx)?;
+            for rows in order.chunks(writer.piece_rows(self.held.bytes / self.held.rows.max(1))) {
+                env.check_interrupted()?;
+                writer.write(&gather(schema, &self.held.batches, rows)?)?;
+            }
+            self.held.clear(env);
+            self.runs.push(writer.finish()?, &self.order, env)?;
+        }
+        Ok(())
     }
 
     /// The held rows that are wanted, in order, as (batch, row).
     fn wanted(&self, env: &Env<'_, '_>) -> Result<Vec<(usize, usize)>> {
-        let mut scratch = memory::Held::default();
-        scratch.resize(RowOrder::scratch_bytes(self.held.rows), env.memory)?;
         let check = &mut || env.check_interrupted();
-        let mut order = match self.distinct {
-            true => self.by.sort_distinct(&self.held.keys, check),
-            false => self.by.sort(&self.held.keys, check),
+        let mut order = match self.order.distinct {
+            true => self.order.by.sort_distinct(&self.held.keys, check),
+            false => self.order.by.sort(&self.held.keys, check),
         }?;
-        scratch.resize(0, env.memory)?;
-        order.truncate(self.limit.unwrap_or(usize::MAX));
+        order.truncate(self.order.limit);
         Ok(order)
     }
 
     /// A cut sorts all held rows, so it has to be rare: once for as many rows as stay, or if they hold much
     /// memory.
     fn is_worth_cutting(&self) -> bool {
-        let stay = match (self.limit, self.distinct) {
-            (Some(limit), false) => limit,
+        let stay = match (self.order.limit, self.order.distinct) {
             // The last cut left the distinct rows: there will be about as many.
-            (limit, true) => limit.unwrap_or(usize::MAX).min(self.held.cut_to.max(BATCH_ROWS)),
-            (None, false) => return false,
+            (limit, true) => limit.min(self.held.cut_to.max(BATCH_ROWS)),
+            (usize::MAX, false) => return false,
+            (limit, false) => limit,
         };
         let beyond = self.held.rows.saturating_sub(stay.saturating_mul(2));
         beyond > BATCH_ROWS || (beyond > 0 && self.held.bytes > BATCH_BYTES / 8)
     }
 }
 
+/// The keys that are not deterministic. In their places come columns, from position `width` on.
+fn take_computed(keys: &mut [Expr], width: usize) -> Vec<Expr> {
+    let mut computed = Vec::new();
+    for key in keys.iter_mut().filter(|key| !functions::is_deterministic(key)) {
+        let column = Expr::column(width + computed.len(), key.ty(), true);
+        computed.push(std::mem::replace(key, column));
+    }
+    computed
+}
+
 impl Held {
-    fn add(&mut self, batch: RecordBatch, keys: BatchKeys, env: &Env<'_, '_>) -> Result<()> {
-        let bytes = batch_bytes(&batch) + keys.size_bytes() + batch.num_rows() * 16;
-        env.memory.grow(bytes)?;
-        self.bytes += bytes;
-        self.rows += batch.num_rows();
+    /// Takes rows. `false`: there is no memory for them, and all that are held have to go.
+    fn add(&mut self, batch: RecordBatch, keys: BatchKeys, env: &Env<'_, '_>) -> Result<bool> {
+        let rows = batch.num_rows();
+        let bytes = batch_bytes(&batch) + keys.size_bytes() + rows * 16;
+        let scratch = RowOrder::scratch_bytes(rows);
+        let granted = env.memory.try_grow(bytes + scratch)?;
+        if granted {
+            self.bytes += bytes;
+            self.scratch += scratch;
+        }
+        self.rows += rows;
         self.schema.get_or_insert_with(|| batch.schema());
         self.batches.push(batch);
         self.keys.push(keys);
-        Ok(())
+        Ok(granted)
+    }
+
+    fn clear(&mut self, env: &Env<'_, '_>) {
+        env.memory.shrink(self.bytes + self.scratch);
+        *self = Self::default();
     }
 
     /// Keeps only `rows`, as one batch.
@@ -183,38 +265,46 @@ impl Held {
         };
         let batch = gather(&schema, &self.batches, rows)?;
         let keys = by.gather(&self.keys, rows)?;
-        env.memory.shrink(self.bytes);
-        *self = Self {
-            schema: Some(schema),
-            cut_to: rows.len(),
-            ..Self::default()
-        };
-        self.add(batch, keys, env)
+        self.clear(env);
+        self.cut_to = rows.len();
+        // There is less than before.
+        self.add(batch, keys, env).map(|_| ())
     }
 }
 
 impl Operator for Sort<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        if self.order.is_none() {
-            self.order = Some(self.read_all(env)?);
-            self.row_bytes = self.held.bytes / self.held.rows.max(1);
+        if self.sorted.is_none() {
+            self.sorted = Some(self.read_all(env)?);
             if env.holds_least_after_sort {
                 env.memory.trim();
             }
         }
-        let (Some(order), Some(schema)) = (&self.order, &self.held.schema) else {
-            return Ok(None);
+        let batch = match (&mut self.sorted, &self.held.schema) {
+            (Some(Sorted::InFiles(merge)), _) => merge.next(wanted, &self.order, env)?,
+            (
+                Some(Sorted::InMemory {
+                    order,
+                    row_bytes,
+                    given,
+                }),
+                Some(schema),
+            ) => {
+                let most = (BATCH_BYTES / (*row_bytes).max(1)).clamp(1, BATCH_ROWS);
+                let end = order.len().min(given.saturating_add(wanted.min(most)));
+                let rows = order.get(*given..end).unwrap_or_default();
+                *given = end;
+                let batch = match rows {
+                    [] => None,
+                    rows => Some(gather(schema, &self.held.batches, rows)?),
+                };
+                if end == order.len() {
+                    env.memory.shrink(std::mem::take(&mut self.held.bytes));
+                }
+                batch
+            }
+            _ => None,
         };
-        let most = (BATCH_BYTES / self.row_bytes.max(1)).clamp(1, BATCH_ROWS);
-        let end = order.len().min(self.given.saturating_add(wanted.min(most)));
-        let Some(rows) = order.get(self.given..end).filter(|rows| !rows.is_empty()) else {
-            return Ok(None);
-        };
-        self.given = end;
-        let batch = gather(schema, &self.held.batches, rows)?;
-        if self.given == order.len() {
-            env.memory.shrink(std::mem::take(&mut self.held.bytes));
-        }
-        Ok(Some(batch))
+        batch.map(|batch| self.without_computed(batch)).transpose()
     }
 }

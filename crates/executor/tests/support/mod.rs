@@ -5,6 +5,7 @@
 pub mod rel;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -37,6 +38,7 @@ pub struct Conn<'d> {
     pub time_zone: TimeZone,
     pub lock_wait: Duration,
     pub memory_limit_bytes: usize,
+    pub spill_directory: PathBuf,
     pub auto_increment: (u64, u64),
     pub explicit_auto_random: bool,
     pub cte_max_recursion_depth: u64,
@@ -135,6 +137,7 @@ impl Db {
             time_zone: TimeZone::UTC,
             lock_wait: Duration::from_millis(200),
             memory_limit_bytes: 64 << 20,
+            spill_directory: std::env::temp_dir(),
             auto_increment: (1, 1),
             explicit_auto_random: false,
             cte_max_recursion_depth: 1000,
@@ -234,6 +237,7 @@ impl Conn<'_> {
             interrupt: &self.interrupt,
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,
+            spill_directory: &self.spill_directory,
             memory: memory::Broker::unlimited(),
             auto_increment: self.auto_increment,
             insert_select: None,
@@ -343,6 +347,7 @@ impl Conn<'_> {
             server_collation: Collation::DEFAULT,
             user: "'root'@'localhost'".into(),
             foreign_key_checks: true,
+            auto_increment: (1, 1),
             require_primary_key: false,
             progress: std::default::Default::default(),
         }

@@ -12,7 +12,16 @@ pub(crate) fn integer_digits(ty: &SqlType) -> u32 {
         ty.length.saturating_sub(u32::from(ty.decimals))
     } else {
         // The display width of a signed integer counts the sign.
-        ty.length.saturating_sub(u32::from(!ty.unsigned)).max(1)
+        integer_width(ty).saturating_sub(u32::from(!ty.unsigned)).max(1)
+    }
+}
+
+/// How many characters an integer may take, but for leading zeros: the display width of a column with ZEROFILL
+/// may be less.
+fn integer_width(ty: &SqlType) -> u32 {
+    match ty.zerofill {
+        true => ty.computed().as_operand().length,
+        false => ty.length,
     }
 }
 
@@ -62,7 +71,7 @@ pub(crate) fn text_length(ty: &SqlType) -> u32 {
     let fraction = |fsp: u8| if fsp > 0 { u32::from(fsp) + 1 } else { 0 };
     match ty.kind {
         Null => 0,
-        TinyInt | SmallInt | MediumInt | Int | BigInt | Year => ty.length.max(1),
+        TinyInt | SmallInt | MediumInt | Int | BigInt | Year => integer_width(ty).max(ty.length).max(1),
         Decimal => ty.length + 1 + u32::from(ty.decimals > 0),
         Float => 12,
         Double => 22,

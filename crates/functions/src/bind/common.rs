@@ -37,7 +37,8 @@ pub fn common_type(types: &[SqlType]) -> SqlType {
 fn as_result(ty: &SqlType) -> SqlType {
     match ty.kind {
         TypeKind::Enum(_) | TypeKind::Set(_) => text_type(ty, ty.collation),
-        _ => ty.computed(),
+        _ if ty.zerofill => ty.computed().as_operand(),
+        _ => *ty,
     }
 }
 

@@ -3,13 +3,14 @@
 
 use types::{Decimal, Result, SqlType, TypeKind, Value};
 
-use crate::Expr;
 use crate::bind::arguments::{digits, double_with_decimals};
 use crate::datum::Datum;
 #[cfg(test)]
 use crate::datum::{to_decimal, to_double};
+use crate::eval::fold;
 use crate::expr::{Binding, Call, FunctionDef};
 use crate::registry::{Alias, Family, function};
+use crate::{EvalContext, Expr};
 
 pub(crate) static FAMILY: Family = Family {
     functions: FUNCTIONS,
@@ -152,7 +153,8 @@ fn resolve_round(binding: &mut Binding<'_>, extra: u32) -> Result<SqlType> {
     if !ty.is_decimal() {
         return Ok(bigint(ty.unsigned));
     }
-    let places = match binding.args.get(1) {
+    let places = binding.args.get(1);
+    let places = match places.map(|places| fold(places.clone(), &EvalContext::default())) {
         None => Some(0),
         Some(Expr::Literal {
             value: Value::Null, ..

@@ -11,7 +11,7 @@
 //!
 //! | operator | its rows | form |
 //! |---|---|---|
-//! | `executor`'s sort | Arrow batches, all in memory | a [`prefix`] for each row, then [`RowKeys`] or the collation where two are the same |
+//! | `executor`'s sort | Arrow batches, in memory or in files that are merged | a [`prefix`] for each row, then [`RowKeys`] or the collation where two are the same |
 //! | `executor`'s packets | bytes that were encoded for the client straight from the store; there is no Arrow array | the same, of one column |
 //! | DataFusion's sort in `analytics` | Arrow batches that are sorted on all cores and spill to disk | columns in their [comparable form](crate::comparable) |
 //!

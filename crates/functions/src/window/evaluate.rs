@@ -2,13 +2,13 @@
 //! value may be as large as the partition.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Float64Array, UInt64Array};
+use arrow::array::{Array, ArrayRef};
 use arrow::compute::{interleave, take};
 use types::{Error, Result};
 
 use super::partition::Partition;
+use super::pieces::{Place, position_values};
 use super::source::{Source, pick};
 use super::{WindowCall, WindowFunction, aggregate};
 use crate::eval::eval_array;
@@ -31,12 +31,22 @@ impl<'c> CallValues<'c> {
     pub fn new(call: &'c WindowCall, partition: &Partition<'_>, ctx: &EvalContext) -> Result<Self> {
         let rows = partition.rows.num_rows();
         let source = match &call.function {
-            WindowFunction::RowNumber => made(UInt64Array::from_iter_values(1..=rows as u64)),
-            WindowFunction::Rank => numbers(partition, |_, peers| peers.start as u64 + 1),
-            WindowFunction::DenseRank => numbers(partition, |group, _| group as u64 + 1),
-            WindowFunction::PercentRank => fractions(partition, rows.saturating_sub(1), |peers| peers.start),
-            WindowFunction::CumeDist => fractions(partition, rows, |peers| peers.end),
-            WindowFunction::Ntile => buckets(rows, count(call, ctx)?.unwrap_or(1)),
+            WindowFunction::RowNumber
+            | WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::PercentRank
+            | WindowFunction::CumeDist
+            | WindowFunction::Ntile => {
+                let groups = partition.peers.iter().enumerate();
+                let places = groups.flat_map(|(group, peers)| {
+                    peers.clone().map(move |row| Place {
+                        row,
+                        group,
+                        peers: peers.clone(),
+                    })
+                });
+                Source::Made(position_values(call, places, rows, ctx)?)
+            }
             WindowFunction::Lead => {
                 let offset = count(call, ctx)?.unwrap_or(1);
                 other_rows(call, partition, ctx, |row| {
@@ -103,46 +113,10 @@ impl<'c> CallValues<'c> {
     }
 }
 
-fn made<'c>(values: impl Array + 'static) -> Source<'c> {
-    Source::Made(Arc::new(values))
-}
-
 /// The number of rows or buckets that the call names, if any.
 fn count(call: &WindowCall, ctx: &EvalContext) -> Result<Option<usize>> {
     let arg = call.function.row_count(&call.args);
     arg.map(|arg| call.function.count(arg, ctx)).transpose()
-}
-
-/// A number for each row, computed by `of` from the position of its group of peers and the range of these
-/// rows.
-fn numbers<'c>(partition: &Partition<'_>, of: impl Fn(usize, &Range<usize>) -> u64) -> Source<'c> {
-    let groups = partition.peers.iter().enumerate();
-    let numbers = groups.flat_map(|(group, peers)| peers.clone().map(move |_| (group, peers)));
-    made(UInt64Array::from_iter_values(
-        numbers.map(|(group, peers)| of(group, peers)),
-    ))
-}
-
-fn fractions<'c>(partition: &Partition<'_>, rows: usize, of: impl Fn(&Range<usize>) -> usize) -> Source<'c> {
-    let peers = partition.peers.iter();
-    let fractions = peers.flat_map(|peers| {
-        let fraction = of(peers) as f64 / rows.max(1) as f64;
-        peers.clone().map(move |_| fraction)
-    });
-    made(Float64Array::from_iter_values(fractions))
-}
-
-/// NTILE: buckets of equal size. If there is a remainder, the first ones have one row more.
-fn buckets<'c>(rows: usize, count: usize) -> Source<'c> {
-    let (size, larger) = (rows / count, rows % count);
-    let in_larger = larger * (size + 1);
-    let bucket = |row: usize| match row.checked_sub(in_larger) {
-        None => row / (size + 1),
-        Some(rest) => larger + rest / size.max(1),
-    };
-    made(UInt64Array::from_iter_values(
-        (0..rows).map(|row| bucket(row) as u64 + 1),
-    ))
 }
 
 /// LEAD and LAG: the value of another row, or the default for the row itself.

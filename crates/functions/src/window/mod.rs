@@ -3,6 +3,7 @@
 //! - [`bind()`], [`WindowCall::of_aggregate`]: calls of functions and of aggregates, bound.
 //! - [`frames()`]: the frame of each row of a partition, computed once for all calls of a window.
 //! - [`CallValues`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
+//! - [`InPieces`]: calls over partitions that are too large to be in memory.
 //!
 //! Not here: which rows make a partition and their order (`executor`).
 //!
@@ -14,6 +15,7 @@ mod bind;
 mod evaluate;
 mod frames;
 mod partition;
+mod pieces;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -28,6 +30,7 @@ pub use evaluate::CallValues;
 pub use frames::frames;
 pub(crate) use frames::wrong_frame;
 pub use partition::Partition;
+pub use pieces::{InPieces, Place, RunningCall, position_values};
 
 /// One call of a window function in a query, bound. Arguments are over the columns of the window's input.
 #[derive(Debug, Clone, PartialEq)]

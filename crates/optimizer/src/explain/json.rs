@@ -50,9 +50,9 @@ pub fn json(planned: &PlannedStatement) -> String {
                 block.put("insert_from", from.without("select_id"));
             }
             let mut subqueries = Vec::new();
-            for assigned in insert.subqueries() {
+            for root in insert.row_queries() {
                 blocks.count = blocks.count.max(1);
-                blocks.subqueries(&assigned.root, &mut subqueries);
+                blocks.subqueries(root, &mut subqueries);
             }
             if !subqueries.is_empty() {
                 block.put("insert_update_subqueries", Json::Array(subqueries));

@@ -65,8 +65,8 @@ pub fn rows(explained: &PlannedStatement) -> Vec<Vec<Value>> {
             if let InsertSource::Query(query) = &insert.source {
                 blocks.query(query);
             }
-            for subqueries in insert.subqueries() {
-                blocks.subqueries(&subqueries.root);
+            for root in insert.row_queries() {
+                blocks.subqueries(root);
             }
         }
         Plan::FoundWrite(write) => {

@@ -10,8 +10,8 @@ use functions::aggregate::AggregateCall;
 use functions::window::WindowCall;
 use planner::logical::{CommonTableId, SetOperator};
 use planner::plan::{
-    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Plan, Rel, Route, SortKey,
-    TableScan, Target, VirtualScan,
+    Apply, ApplyKind, InsertMode, InsertSource, Join, JoinKind, LookupJoin, Measure, Plan, Rel, Route,
+    SortKey, TableScan, Target, VirtualScan,
 };
 
 use super::access_text::access_text;
@@ -49,8 +49,8 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
                 InsertSource::File(_) => Node::plain("Rows of a file".to_owned(), Vec::new()),
             };
             let mut inputs = vec![input];
-            for subqueries in insert.subqueries() {
-                inputs.extend(tree.rel(&subqueries.root).0.inputs);
+            for root in insert.row_queries() {
+                inputs.extend(tree.rel(root).0.inputs);
             }
             Node::plain(format!("{verb} into {}", insert.table.name), inputs)
         }
@@ -63,10 +63,13 @@ pub fn tree(plan: &Plan, analyzed: bool) -> String {
                 .iter()
                 .map(|table| table.table.name.as_str())
                 .collect();
-            Node::plain(
-                format!("{verb} {}", names.join(", ")),
-                vec![tree.rel(&write.root).0],
-            )
+            let input = tree.rel(&write.root).0;
+            // What the write itself takes is not measured.
+            let measure = input.measure.as_ref().map(Measure::without_rows);
+            Node {
+                measure,
+                ..Node::plain(format!("{verb} {}", names.join(", ")), vec![input])
+            }
         }
     };
     let mut text = String::new();
@@ -324,7 +327,10 @@ impl Tree {
             expected.read,
             Vec::new(),
         );
-        node.measure.clone_from(&scan.read);
+        // A locking scan filters while it reads, in passes: what it reads is not counted.
+        if scan.locking.is_none() {
+            node.measure.clone_from(&scan.read);
+        }
         if let Some(filter) = &scan.filter {
             let text = format!("Filter: {}", self.text(filter, &names));
             node = Node::new(text, expected.cost, expected.rows, vec![node]);

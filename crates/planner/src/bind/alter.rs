@@ -1,7 +1,7 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 
 use schema::definition::{self, AlterChange, AlterWay, Ddl, Position};
-use schema::model::{Column, Handle, Table};
+use schema::model::{Column, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use schema::sharded_id;
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
@@ -47,6 +47,8 @@ pub(super) fn bind_alter_table(
     for item in items {
         alter_item(binder, item, items, (&table, collation), &mut changes)?;
     }
+    check_changed_once(items, &table)?;
+    convert_written(binder, items, &table, &mut changes)?;
     check_dates(binder, &table, &changes)?;
     let copies = options.algorithm == AlterAlgorithm::Copy;
     full_text_columns::follow(binder, &table, (items, copies), &mut changes)?;
@@ -62,6 +64,37 @@ pub(super) fn bind_alter_table(
         changes,
         way: way(options),
     })
+}
+
+/// # Errors
+/// 1054 if a column is changed twice: MySQL looks for it among those that it has not changed yet.
+fn check_changed_once(items: &[AlterItem], table: &Table) -> Result<()> {
+    let mut changed: Vec<&str> = Vec::new();
+    for name in items.iter().filter_map(changed_column) {
+        if changed.iter().any(|other| types::same_name(other, name)) {
+            return Err(unknown_column(name, table));
+        }
+        changed.push(name);
+    }
+    Ok(())
+}
+
+/// The existing column that an item changes and keeps.
+fn changed_column(item: &AlterItem) -> Option<&str> {
+    match item {
+        AlterItem::ModifyColumn { name, .. }
+        | AlterItem::RenameColumn(name, _)
+        | AlterItem::SetDefault(name, _)
+        | AlterItem::SetColumnVisibility { column: name, .. } => Some(name),
+        _ => None,
+    }
+}
+
+fn unknown_column(name: &str, table: &Table) -> Error {
+    Error::new(
+        errno::ER_BAD_FIELD_ERROR,
+        format!("Unknown column '{name}' in '{}'", table.name),
+    )
 }
 
 /// Checks the defaults of columns that a statement leaves as they are, as if it created the table.
@@ -203,7 +236,7 @@ fn alter_item(
         AlterItem::MaintainPartitions(..) => return Err(alter_partitions::stands_alone()),
         AlterItem::Keys => changes.push(AlterChange::Keys),
         AlterItem::Force => changes.push(AlterChange::Rebuild),
-        AlterItem::OrderBy => changes.push(order_by(table)?),
+        AlterItem::OrderBy => changes.push(AlterChange::OrderBy),
         AlterItem::ConvertTo(options) => convert_to(binder, options, table, changes)?,
     }
     Ok(())
@@ -229,16 +262,6 @@ fn drop_constraint(table: &Table, name: &str) -> AlterChange {
     }
 }
 
-fn order_by(table: &Table) -> Result<AlterChange> {
-    match table.handle {
-        Handle::Hidden => Err(Error::not_supported(
-            "ALTER TABLE ... ORDER BY of a table without a primary key",
-            "add a primary key with these columns",
-        )),
-        _ => Ok(AlterChange::OrderBy),
-    }
-}
-
 /// CONVERT TO CHARACTER SET: a change of all columns of text, and of the table's own collation. Without a
 /// character set (DEFAULT), it is the database's.
 fn convert_to(
@@ -247,12 +270,7 @@ fn convert_to(
     table: &Table,
     changes: &mut Vec<AlterChange>,
 ) -> Result<()> {
-    // [`new_collation`] has given the warnings.
-    let written = collation::of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
-    let collation = match written {
-        Some(collation) => collation,
-        None => binder.env.schema.require_database(&table.database)?.collation,
-    };
+    let collation = converted_to(binder, options, table)?;
     let is_changed = |name: &str| {
         changes.iter().any(|change| match change {
             AlterChange::ModifyColumn { name: other, .. } | AlterChange::DropColumn { name: other } => {
@@ -276,6 +294,42 @@ fn convert_to(
     let converted: Vec<AlterChange> = converted.collect();
     changes.extend(converted);
     changes.push(AlterChange::DefaultCollation(collation));
+    Ok(())
+}
+
+/// The collation of CONVERT TO.
+fn converted_to(binder: &Binder<'_>, options: &DatabaseOptions, table: &Table) -> Result<Collation> {
+    // [`new_collation`] has given the warnings.
+    let written = collation::of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+    match written {
+        Some(collation) => Ok(collation),
+        None => Ok(binder.env.schema.require_database(&table.database)?.collation),
+    }
+}
+
+/// CONVERT TO also concerns the columns that the statement adds or changes, whatever collation they have been given.
+fn convert_written(
+    binder: &Binder<'_>,
+    items: &[AlterItem],
+    table: &Table,
+    changes: &mut [AlterChange],
+) -> Result<()> {
+    let converts = items.iter().find_map(|item| match item {
+        AlterItem::ConvertTo(options) => Some(options),
+        _ => None,
+    });
+    let Some(options) = converts else {
+        return Ok(());
+    };
+    let collation = converted_to(binder, options, table)?;
+    for change in changes {
+        if let AlterChange::AddColumn { column, .. } | AlterChange::ModifyColumn { column, .. } = change
+            && !column.hidden
+            && let Some(ty) = converted_type(&column.ty, collation)
+        {
+            column.ty = ty;
+        }
+    }
     Ok(())
 }
 
@@ -320,12 +374,9 @@ fn set_default(
     clause: Option<&DefaultClause>,
     table: &Table,
 ) -> Result<AlterChange> {
-    let offset = table.column_offset(column).ok_or_else(|| {
-        Error::new(
-            errno::ER_BAD_FIELD_ERROR,
-            format!("Unknown column '{column}' in '{}'", table.name),
-        )
-    })?;
+    let offset = table
+        .column_offset(column)
+        .ok_or_else(|| unknown_column(column, table))?;
     let definition = &table.columns[offset];
     if offset == 0
         && let Some(key) = generated_key::generated_key(table)

@@ -97,7 +97,7 @@ pub fn order_by(
     context: &Context<'_>,
     names: &ColumnsThenItems<'_>,
 ) -> Result<OrderKeys> {
-    // An aggregate in ORDER BY alone does not make a query one with groups.
+    // An aggregate in ORDER BY alone does not make a query one with groups, except within a window.
     let own = || context.aggregates.map_or(0, |own| own.borrow().len());
     let plain = select.group_by.is_empty() && !has_aggregates_to_show(select) && own() == 0;
     let mut keys: Vec<SortKey> = Vec::with_capacity(select.order_by.len());
@@ -117,7 +117,7 @@ pub fn order_by(
             }
             expr => binder.scalar(expr, context)?,
         };
-        if plain && own() > before {
+        if plain && own() > before && !item.expr.has_window() {
             return Err(aggregate_in_plain_order(position + 1));
         }
         let items = names.named.take();

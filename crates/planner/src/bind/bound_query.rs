@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use functions::Expr;
 use functions::coercibility::Strength;
-use syntax::ast::LockingClause;
+use syntax::ast::{self, LockingClause};
 use types::{Error, SqlType, errno};
 
 use super::context::Context;
@@ -12,7 +12,7 @@ use super::limit::BoundLimit;
 use super::output::Item;
 use super::relation::{BaseColumn, RelationColumn};
 use super::scope::Scope;
-use crate::logical::{ColumnId, CommonTableId, Logical, LogicalQuery};
+use crate::logical::{ColumnId, CommonTableId, Logical, LogicalQuery, SetOperator};
 use crate::plan::{OutputLimit, ResultColumn};
 
 /// How many operands a set operation may have, how many tables WITH, and how many subqueries a clause: each
@@ -185,4 +185,13 @@ pub fn different_widths() -> Error {
         errno::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
         "The used SELECT statements have a different number of columns",
     )
+}
+
+/// The operator of a set operation.
+pub fn operator(written: ast::SetOperator) -> SetOperator {
+    match written {
+        ast::SetOperator::Union => SetOperator::Union,
+        ast::SetOperator::Intersect => SetOperator::Intersect,
+        ast::SetOperator::Except => SetOperator::Except,
+    }
 }

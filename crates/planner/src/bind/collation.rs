@@ -44,13 +44,14 @@ pub fn of_clauses(charset: Option<&str>, collation: Option<&str>) -> Result<Opti
     }
 }
 
-/// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it.
+/// The collation that a character type names or inherits, and whether SHOW CREATE TABLE shows it even if it is the
+/// table's.
 pub fn own_collation(ty: &DataType, written: Option<Collation>, inherited: Collation) -> (Collation, bool) {
     let mut collation = written.unwrap_or(inherited);
     if ty.binary {
         collation = collation.charset().bytewise_collation();
     }
-    let explicit = (written.is_some() || ty.binary) && collation.charset() != Charset::Binary;
+    let explicit = written.is_some() && collation.charset() != Charset::Binary;
     (collation, explicit)
 }
 

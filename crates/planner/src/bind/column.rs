@@ -4,7 +4,7 @@ use schema::create_options::CreateOptions;
 use schema::expression::Generated;
 use schema::model::{Column, Default, SchemaState};
 use schema::sharded_id::{self, AutoRandom};
-use types::{Collation, Error, Result, SqlType, TypeKind, Warning, errno};
+use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Warning, errno};
 
 use super::collation::{of_clauses, own_collation};
 use super::comment::{self, Commented};
@@ -157,8 +157,9 @@ pub(super) fn column_type(
     ty: &DataType,
     inherited: Collation,
 ) -> Result<(SqlType, bool)> {
-    // The collation of a number has no effect, but it must exist.
-    of_clauses(None, ty.collation.as_deref())?;
+    // The collation of a number has no effect, but it must exist. Bytes have only one.
+    let charset = is_of_bytes(ty.name).then_some(Charset::Binary.name());
+    of_clauses(charset, ty.collation.as_deref())?;
     let written = collation::collation_of_type(binder, ty);
     if ty.zerofill {
         deprecated(
@@ -188,11 +189,11 @@ pub(super) fn column_type(
     }
     let plain = |ty| Ok((ty, false));
     match ty.name {
-        TinyInt => plain(integer(binder, name, ty, TypeKind::TinyInt, [4, 3])?),
-        SmallInt => plain(integer(binder, name, ty, TypeKind::SmallInt, [6, 5])?),
-        MediumInt => plain(integer(binder, name, ty, TypeKind::MediumInt, [9, 8])?),
-        Int => plain(integer(binder, name, ty, TypeKind::Int, [11, 10])?),
-        BigInt => plain(integer(binder, name, ty, TypeKind::BigInt, [20, 20])?),
+        TinyInt => plain(integer(binder, name, ty, TypeKind::TinyInt)?),
+        SmallInt => plain(integer(binder, name, ty, TypeKind::SmallInt)?),
+        MediumInt => plain(integer(binder, name, ty, TypeKind::MediumInt)?),
+        Int => plain(integer(binder, name, ty, TypeKind::Int)?),
+        BigInt => plain(integer(binder, name, ty, TypeKind::BigInt)?),
         Bool => plain(SqlType {
             kind: TypeKind::TinyInt,
             length: 1,
@@ -227,13 +228,15 @@ pub(super) fn column_type(
     }
 }
 
-fn integer(
-    binder: &Binder<'_>,
-    name: &str,
-    ty: &DataType,
-    kind: TypeKind,
-    widths: [u32; 2],
-) -> Result<SqlType> {
+fn is_of_bytes(name: TypeName) -> bool {
+    use TypeName::*;
+    matches!(
+        name,
+        Binary | VarBinary | TinyBlob | Blob | MediumBlob | LongBlob | Json
+    )
+}
+
+fn integer(binder: &Binder<'_>, name: &str, ty: &DataType, kind: TypeKind) -> Result<SqlType> {
     if let Some(width) = ty.length {
         deprecated(
             binder,
@@ -246,7 +249,9 @@ fn integer(
     Ok(SqlType {
         kind,
         unsigned,
-        length: width.unwrap_or(widths[usize::from(unsigned)]),
+        length: width
+            .or(SqlType::full_width(kind, unsigned))
+            .unwrap_or(SqlType::BIGINT.length),
         zerofill: ty.zerofill,
         ..SqlType::BIGINT
     })

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
-use super::bound_query::{BoundQuery, QueryPlace, different_widths};
+use super::bound_query::{BoundQuery, QueryPlace, different_widths, operator};
 use super::from_place::{cannot_reopen, named_columns};
 use super::relation::{Relation, RelationColumn};
 use super::{Binder, limit};
-use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn, SetOperator};
+use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn};
 
 /// A common table expression whose name is visible at the place that is being bound.
 pub struct KnownTable {
@@ -170,6 +170,12 @@ fn recursive_table(
     let QueryBody::SetOperation { first, rest } = &table.query.body else {
         return Err(needs_union(name));
     };
+    if rest
+        .iter()
+        .all(|operand| operand.operator != ast::SetOperator::Union)
+    {
+        return Err(needs_union(name));
+    }
     if !table.query.order_by.is_empty() {
         return Err(Error::new(
             errno::ER_NOT_SUPPORTED_YET,
@@ -185,22 +191,23 @@ fn recursive_table(
     if body_mentions(first, name) {
         return Err(needs_seed(name));
     }
-    if rest
-        .iter()
-        .any(|operand| operand.operator != ast::SetOperator::Union)
-    {
-        return Err(needs_union(name));
-    }
     let seeds = rest
         .iter()
         .take_while(|operand| !body_mentions(&operand.operand, name))
         .count();
     let (seed_parts, step_parts) = rest.split_at(seeds);
+    let is_other = |operand: &SetOperand| operand.operator != ast::SetOperator::Union;
+    if step_parts.first().is_some_and(is_other) {
+        return Err(in_other_operation());
+    }
     if step_parts
         .iter()
         .any(|operand| !body_mentions(&operand.operand, name))
     {
         return Err(needs_seed(name));
+    }
+    if step_parts.iter().any(is_other) {
+        return Err(in_other_operation());
     }
     for operand in step_parts {
         check_step(&operand.operand, name)?;
@@ -274,7 +281,7 @@ fn parts(
     }
     for operand in rest {
         if !operands.is_empty() {
-            operators.push((SetOperator::Union, operand.all));
+            operators.push((operator(operand.operator), operand.all));
         }
         operands.push(binder.body(&operand.operand, place)?);
     }
@@ -348,7 +355,7 @@ fn expression_mentions(expr: &ast::Expr, name: &str) -> bool {
 /// Expressions").
 ///
 /// # Errors
-/// 3575, 3577, and 1235 for what MySQL does not have either.
+/// 3575, 3577, 4114, and 1235 for what MySQL does not have either.
 fn check_step(body: &QueryBody, name: &str) -> Result<()> {
     let select = match body {
         QueryBody::Select(select) => select,
@@ -356,6 +363,13 @@ fn check_step(body: &QueryBody, name: &str) -> Result<()> {
             return check_step(&query.body, name);
         }
         QueryBody::Nested(_) => return Err(not_in_step()),
+        QueryBody::SetOperation { rest, .. }
+            if rest
+                .iter()
+                .any(|operand| operand.operator != ast::SetOperator::Union) =>
+        {
+            return Err(in_other_operation());
+        }
         QueryBody::Values(_) | QueryBody::SetOperation { .. } => return Ok(()),
     };
     let shows = |wanted: &dyn Fn(&ast::Expr) -> bool| {
@@ -488,6 +502,14 @@ fn table_mentions(table: &TableRef, name: &str) -> bool {
         TableRef::Nested(tables) => tables.iter().any(|table| table_mentions(table, name)),
         TableRef::Join(join) => table_mentions(&join.left, name) || table_mentions(&join.right, name),
     }
+}
+
+/// Error 4114.
+fn in_other_operation() -> Error {
+    Error::new(
+        4114,
+        "Recursive table reference in EXCEPT or INTERSECT operand is not allowed.",
+    )
 }
 
 /// Error 3573.

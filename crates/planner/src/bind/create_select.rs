@@ -12,8 +12,9 @@ use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody};
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::write::refuse_generated_column;
-use super::{Binder, column, create_table, query_definition};
+use super::{Binder, column, create_table, foreign_key, query_definition};
 use crate::command::{Command, CreateTableSelect};
+use crate::foreign_key::RowChanges;
 use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
 
 pub(super) fn bind_create_table_select(
@@ -54,14 +55,9 @@ pub(super) fn bind_create_table_select(
     let Ddl::CreateTable { name, definition, .. } = &ddl else {
         return Err(Error::internal("the statement is not CREATE TABLE"));
     };
-    if !definition.foreign_keys.is_empty() {
-        return Err(Error::not_supported(
-            "foreign keys in CREATE TABLE ... SELECT",
-            "add them with ALTER TABLE",
-        ));
-    }
     // It gets its id when the statement runs.
     let (table, _) = schema::new_table(name, definition, 0)?;
+    let table = Arc::new(table);
     let offset = |name: &String| {
         let found = table.column_offset(name);
         found.ok_or_else(|| Error::internal("a selected column that the table does not have"))
@@ -70,8 +66,18 @@ pub(super) fn bind_create_table_select(
     for &column in &columns {
         refuse_generated_column(&table, column)?;
     }
+    // The tables that its keys refer to are locked. The plan itself is made again for the table with an id.
+    let changes = RowChanges {
+        inserts: true,
+        deletes: select.duplicates == DuplicateRows::Replacing,
+        ..RowChanges::default()
+    };
+    let foreign_keys = match create.temporary {
+        true => None,
+        false => foreign_key::keys_for(binder, &table, &changes)?,
+    };
     let insert = LogicalInsert {
-        table: Arc::new(table),
+        table,
         partitions: None,
         columns,
         given_rows: None,
@@ -82,7 +88,7 @@ pub(super) fn bind_create_table_select(
         },
         check: None,
         ignore: select.duplicates == DuplicateRows::LeftOut,
-        foreign_keys: None,
+        foreign_keys,
     };
     Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {
         insert: binder.bound_statement(LogicalStatement::Insert(insert))?,

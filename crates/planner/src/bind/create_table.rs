@@ -14,8 +14,8 @@ use super::partition_error::foreign_key_and_partitions;
 use super::stored::columns_of_check;
 use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{
-    Binder, check, collation, column, foreign_key, full_text_index, functional_index, generated_key,
-    partition,
+    Binder, check, collation, column, default_value, foreign_key, full_text_index, functional_index,
+    generated_key, partition,
 };
 use crate::errno::{ER_UNSUPPORTED_INDEX_ALGORITHM, WARN_OPTION_IGNORED};
 use syntax::ast::{
@@ -48,7 +48,7 @@ pub(super) fn bind_create_table(
         warn_of_engine(binder, &name.name);
     }
     check_directories(binder, &create.options, binder.env.sql_mode.no_dir_in_create)?;
-    builder.columns = with_selected(builder.columns, selected);
+    builder.columns = with_selected(binder, builder.columns, selected)?;
     let checks = check::bind_checks(binder, &name.name, &create.elements, &builder.columns);
     let columns_only = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
     for (check, column) in &checks {
@@ -202,7 +202,14 @@ pub(super) fn check_directories(binder: &Binder<'_>, options: &TableOptions, ign
 
 /// The columns that are written come first. One that is selected too has its place among those of the query, and
 /// the definition that is written, except its comment and whether its collation was written.
-fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column> {
+///
+/// # Errors
+/// 1067 for the default of a selected column that `sql_mode` refuses.
+fn with_selected(
+    binder: &Binder<'_>,
+    mut written: Vec<Column>,
+    selected: Vec<Column>,
+) -> Result<Vec<Column>> {
     let mut last = Vec::with_capacity(selected.len());
     for column in selected {
         let same = written
@@ -214,11 +221,14 @@ fn with_selected(mut written: Vec<Column>, selected: Vec<Column>) -> Vec<Column>
                 explicit_collation: column.explicit_collation,
                 ..written.remove(at)
             },
-            None => column,
+            None => {
+                default_value::check_again(binder, &column)?;
+                column
+            }
         });
     }
     written.extend(last);
-    written
+    Ok(written)
 }
 
 /// Whether the statement makes a column part of the primary key, other than after the column.

@@ -1,11 +1,11 @@
 //! The definition of a definition statement.
 
-use schema::definition::Ddl;
+use schema::definition::{Ddl, TableName};
 use types::{Collation, Result};
 
 use super::alter_partitions::maintained;
 use super::write::not_unique;
-use super::{Binder, alter, collation, create_table, view_definition};
+use super::{Binder, alter, collation, create_table, default_value, view_definition};
 use syntax::ast::{DatabaseOptions, ObjectKind, Statement};
 
 /// The definition that a statement is; `None` for any other statement.
@@ -58,6 +58,7 @@ pub(super) fn bind_definition(binder: &Binder<'_>, statement: &Statement) -> Res
             if name == source {
                 return Err(not_unique(&name.name));
             }
+            check_defaults_again(binder, &name, &source)?;
             Ddl::CreateTableLike {
                 name,
                 source,
@@ -88,4 +89,20 @@ pub(super) fn bind_definition(binder: &Binder<'_>, statement: &Statement) -> Res
 
 fn database_collation(binder: &Binder<'_>, options: &DatabaseOptions) -> Result<Option<Collation>> {
     collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())
+}
+
+/// Checks the defaults of the source of CREATE TABLE ... LIKE.
+///
+/// # Errors
+/// 1067 for one that `sql_mode` refuses.
+fn check_defaults_again(binder: &Binder<'_>, name: &TableName, source: &TableName) -> Result<()> {
+    let schema = &binder.env.schema;
+    let is_there = schema.table(&name.database, &name.name).is_some();
+    match schema.table(&source.database, &source.name) {
+        Some(source) if !is_there && source.view.is_none() && !source.is_virtual() => {
+            let mut columns = source.columns.iter();
+            columns.try_for_each(|column| default_value::check_again(binder, column))
+        }
+        _ => Ok(()),
+    }
 }

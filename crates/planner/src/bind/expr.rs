@@ -521,8 +521,14 @@ impl Binder<'_> {
                 "Incorrect arguments to GROUPING function",
             ));
         }
+        if let ("name_const", [ast::Expr::Null, _]) = (lower.as_str(), args) {
+            return Err(Error::new(
+                ER_RESERVED_SYNTAX,
+                "The 'NAME_CONST' syntax is reserved for purposes internal to the MySQL server",
+            ));
+        }
         if let ("name_const", [name, value]) = (lower.as_str(), args)
-            && !(is_constant_name(name) && is_constant_value(value))
+            && !(name.is_literal() && is_constant_value(value))
         {
             return Err(Error::new(
                 errno::ER_WRONG_ARGUMENTS,
@@ -647,14 +653,12 @@ impl Binder<'_> {
     }
 }
 
-/// What NAME_CONST() takes for a name.
-fn is_constant_name(name: &ast::Expr) -> bool {
-    matches!(name, ast::Expr::Text(_))
-}
+const ER_RESERVED_SYNTAX: u16 = 1382;
 
 /// What NAME_CONST() takes for a value: a literal, negative or with a collation.
 fn is_constant_value(value: &ast::Expr) -> bool {
     match value {
+        ast::Expr::Bool(_) | ast::Expr::Temporal { .. } => false,
         ast::Expr::Unary {
             op: ast::UnaryOp::Minus,
             operand,

@@ -1,7 +1,7 @@
 //! The condition of WHERE.
 
 use functions::Expr;
-use types::{Result, TypeKind, Value};
+use types::{Result, SqlType, TypeKind, Value};
 
 use super::context::Context;
 use super::scope::Scope;
@@ -20,7 +20,7 @@ pub(super) fn bind_filter(
     without_relevance
         .as_ref()
         .or(filter)
-        .map(|filter| with_zero_dates(binder, condition(binder, filter, context)?, scope))
+        .map(|filter| found_by_null(binder, condition(binder, filter, context)?, scope))
         .transpose()
 }
 
@@ -46,9 +46,32 @@ pub(super) fn as_condition(binder: &Binder<'_>, bound: Expr) -> Result<Expr> {
     }
 }
 
-/// `date IS NULL` of a column that is NOT NULL finds the zero date, as in MySQL, for ODBC. It does so only as
-/// one of the conditions that must all hold. Where an outer join may leave the column NULL, it finds both. Source:
-/// manual 12.4.2 "Comparison Functions and Operators".
+/// What `IS NULL` of a column that is NOT NULL finds in MySQL, for ODBC: zero dates; and, with `sql_auto_is_null` and as
+/// the whole condition, the row with the last AUTO_INCREMENT id. Source: manual 12.4.2 "Comparison Functions and
+/// Operators".
+fn found_by_null(binder: &Binder<'_>, condition: Expr, scope: &Scope) -> Result<Expr> {
+    if let Expr::Call { function, args, .. } = &condition
+        && function.0.name == "is null"
+        && let [
+            column @ Expr::Column {
+                index,
+                nullable: false,
+                ..
+            },
+        ] = args.as_slice()
+        && scope.is_auto_increment(ColumnId(*index))
+        && null_finds_generated(binder)
+    {
+        // No id has been generated: no row is found, not even one with the id 0.
+        let id = binder.call("last_insert_id", Vec::new())?;
+        let id = binder.call("nullif", vec![id, Expr::literal(Value::Int(0), SqlType::BIGINT)])?;
+        return binder.call("=", vec![column.clone(), id]);
+    }
+    with_zero_dates(binder, condition, scope)
+}
+
+/// `date IS NULL` of a column that is NOT NULL finds the zero date. It does so only as one of the conditions that must
+/// all hold. Where an outer join may leave the column NULL, it finds both.
 fn with_zero_dates(binder: &Binder<'_>, condition: Expr, scope: &Scope) -> Result<Expr> {
     let Expr::Call { function, args, .. } = &condition else {
         return Ok(condition);
@@ -75,4 +98,10 @@ fn with_zero_dates(binder: &Binder<'_>, condition: Expr, scope: &Scope) -> Resul
         }
         _ => Ok(condition),
     }
+}
+
+/// `@@sql_auto_is_null`.
+fn null_finds_generated(binder: &Binder<'_>) -> bool {
+    let value = (binder.env.system_variable)(Some(ast::VariableScope::Session), "sql_auto_is_null");
+    matches!(value, Ok(Value::Int(1) | Value::UInt(1)))
 }

@@ -62,7 +62,7 @@ pub(super) fn check_alter(binder: &Binder<'_>, table: &Table, changes: &[AlterCh
         return Ok(());
     };
     let drops_column = |name: &str| {
-        let drops = |change: &AlterChange| matches!(change, AlterChange::DropColumn { name: dropped } if dropped.eq_ignore_ascii_case(name));
+        let drops = |change: &AlterChange| matches!(change, AlterChange::DropColumn { name: dropped } if types::same_name(dropped, name));
         changes.iter().any(drops)
     };
     let drops_key = changes
@@ -93,7 +93,7 @@ pub(super) fn check_alter(binder: &Binder<'_>, table: &Table, changes: &[AlterCh
 
 /// Only whether it is visible, and its comment may change.
 fn check_change(key: &Column, change: &AlterChange) -> Result<()> {
-    let is_key = |name: &str| name.eq_ignore_ascii_case(&key.name);
+    let is_key = |name: &str| types::same_name(name, &key.name);
     let changes_it = match change {
         AlterChange::ModifyColumn {
             name,

@@ -15,9 +15,9 @@ use super::view::view_query;
 use super::write_target::{not_updatable_column, several_tables};
 use super::{Binder, view, write_target, written_view};
 use crate::errno::{ER_NO_DEFAULT_FOR_VIEW_FIELD, ER_NON_INSERTABLE_TABLE, ER_VIEW_NO_INSERT_FIELD_LIST};
-use crate::logical::{ColumnId, Logical};
+use crate::logical::{ColumnId, Logical, LogicalRowCheck};
 use crate::object_access::{ColumnIds, LockMode};
-use crate::row_check::RowCheck;
+use crate::row_check::RowCondition;
 
 pub struct InsertTarget {
     pub table: Arc<Table>,
@@ -28,7 +28,7 @@ pub struct InsertTarget {
     /// The columns that values are given for where the statement names none.
     pub columns: Vec<usize>,
     /// Over the table's columns, by offset.
-    pub check: Option<RowCheck>,
+    pub check: Option<LogicalRowCheck>,
     /// The view that the statement names.
     pub view: Option<Arc<Table>>,
     /// The partitions that rows may go to, by position; `None`: all.
@@ -131,7 +131,7 @@ fn insert_through(
         written: None,
     };
     let target = inserted_table(&relation, &written, insert, &ids)?;
-    let Some(base) = target.relation.table() else {
+    let Some(base) = target.relation.table().filter(|_| !written.reads(target)) else {
         return Err(refused());
     };
     write_target::refuse_virtual(binder, base)?;
@@ -149,6 +149,7 @@ fn insert_through(
             "insert into its table",
         ));
     }
+    let check = check.map(|check| over_offsets(check, first)).transpose()?;
     binder.accesses.add_through(
         base,
         &target.relation.alias,
@@ -170,13 +171,24 @@ fn insert_through(
         table: Arc::clone(base),
         relation: inserted_relation(binder, &named, &definition.name),
         columns: offsets.into_iter().flatten().collect(),
-        check: check.map(|check| check.map_columns(&|id| id.wrapping_sub(first))),
+        check,
         view: Some(Arc::clone(definition)),
         partitions: match insert.partitions.is_empty() {
             true => partitions_of(&rows, target.relation.id(0)),
             false => base.selected_leaves(&insert.partitions)?,
         },
     })
+}
+
+/// A check over the offsets of the table whose first column has the id `first`.
+fn over_offsets(mut check: LogicalRowCheck, first: usize) -> Result<LogicalRowCheck> {
+    match &mut check.condition {
+        RowCondition::Row(condition) => condition.map_columns(&|id| id.wrapping_sub(first)),
+        // The columns of a lone table are those with the first ids.
+        RowCondition::Query(_) if first == 0 => {}
+        RowCondition::Query(_) => return Err(Error::internal("a lone table that is not bound first")),
+    }
+    Ok(check)
 }
 
 /// The partitions that a view names for one of its tables.

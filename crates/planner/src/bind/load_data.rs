@@ -228,15 +228,15 @@ fn load_assignments(
         }
         let value = write::bind_assigned(binder, assignment.value.as_ref(), relation, column, &context)?;
         if !of_value.is_empty() {
-            subqueries.push(AssignedSubqueries::new(
-                assignments.len(),
-                of_value.applied_to(Logical::OneRow),
-            ));
+            subqueries.push(AssignedSubqueries {
+                assignment: assignments.len(),
+                query: of_value.applied_to(Logical::OneRow).into(),
+            });
         }
         assignments.push(Assignment { column, value });
     }
     let own = relation.table().map_or(0, |table| table.columns.len());
-    let made = subqueries.iter().flat_map(|subqueries| &subqueries.columns);
+    let made = subqueries.iter().flat_map(|subqueries| &subqueries.query.columns);
     let places: HashMap<usize, usize> = made.map(|id| id.0).zip(own..).collect();
     for value in assignments
         .iter_mut()

@@ -50,10 +50,10 @@ pub(super) fn bind(
         };
         let value = write::bind_assigned(binder, assignment.value.as_ref(), table, column, &context)?;
         if !of_value.is_empty() {
-            subqueries.push(AssignedSubqueries::new(
-                position,
-                of_value.applied_to(Logical::OneRow),
-            ));
+            subqueries.push(AssignedSubqueries {
+                assignment: position,
+                query: of_value.applied_to(Logical::OneRow).into(),
+            });
         }
         assignments.push(LogicalAssignment { column, value });
     }
@@ -70,7 +70,7 @@ pub(super) fn bind(
     let made = update
         .subqueries
         .iter()
-        .flat_map(|subqueries| &subqueries.columns);
+        .flat_map(|subqueries| &subqueries.query.columns);
     let beyond = update.further.iter().chain(made).map(|id| id.0);
     let places: HashMap<usize, usize> = beyond.zip(own..).collect();
     let values = update.assignments.iter_mut();
@@ -88,12 +88,12 @@ fn further_columns(update: &LogicalRowUpdate, own: usize) -> Vec<ColumnId> {
         named.extend(columns_of(value));
     }
     for subqueries in &update.subqueries {
-        named.extend(subqueries.root.outer_columns());
+        named.extend(subqueries.query.root.outer_columns());
     }
     for id in update
         .subqueries
         .iter()
-        .flat_map(|subqueries| &subqueries.columns)
+        .flat_map(|subqueries| &subqueries.query.columns)
     {
         named.remove(id);
     }

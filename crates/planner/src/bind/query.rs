@@ -9,7 +9,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 use super::block::Block;
 use super::bound_query::{
     BoundQuery, Definitions, PARTS_MAX, QueryColumn, QueryPlace, as_it_stands, different_widths, limited,
-    too_many_parts,
+    operator, too_many_parts,
 };
 use super::context::{Aggregates, Context};
 use super::names::{Names, ORDER_CLAUSE, Within, ambiguous_column, full_name, unknown_column};
@@ -389,14 +389,6 @@ fn first_block(body: &QueryBody) -> Option<&Select> {
         QueryBody::Values(_) => None,
         QueryBody::Nested(query) => first_block(&query.body),
         QueryBody::SetOperation { first, .. } => first_block(first),
-    }
-}
-
-fn operator(written: ast::SetOperator) -> SetOperator {
-    match written {
-        ast::SetOperator::Union => SetOperator::Union,
-        ast::SetOperator::Intersect => SetOperator::Intersect,
-        ast::SetOperator::Except => SetOperator::Except,
     }
 }
 

@@ -86,7 +86,7 @@ fn column_of_query(
             on_update_now: stored.on_update_now && !result.is_stored,
             explicit_collation: stored.explicit_collation,
             comment: stored.comment,
-            ..Column::plain(&result.name, column.ty, column.nullable)
+            ..Column::plain(&result.name, stored.ty, column.nullable)
         };
     }
     let ty = match column.ty.kind {
@@ -124,7 +124,7 @@ fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
     }
     let table = binder.env.table(&result.database, &result.original_table)?;
     let stored = &table.columns[table.column_offset(&result.original_name)?];
-    if stored.ty != column.ty {
+    if stored.ty.as_operand() != column.ty.as_operand() {
         return None;
     }
     Some(match table.view {

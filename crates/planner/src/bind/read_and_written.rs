@@ -17,10 +17,12 @@ pub struct WrittenTable {
     pub only_by_name: bool,
 }
 
-/// A table that a subquery reads before it is known what the statement writes: in ON.
+/// A table that a subquery reads before it is known what the statement writes: in ON, or in a view.
 pub struct ReadTable {
     id: i64,
     view: Option<ReadView>,
+    /// It stands within a derived table or a common table expression.
+    in_derived: bool,
 }
 
 /// The view that a subquery reads a table through.
@@ -35,11 +37,19 @@ struct ReadView {
 /// As [`check_table`], of the subqueries of FROM.
 pub(super) fn note_written(binder: &Binder<'_>, table: WrittenTable) -> Result<()> {
     let read = binder.read_by_subqueries.borrow();
-    if let Some(read) = read.iter().find(|read| read.id == table.id) {
+    let is_refused = |read: &&ReadTable| read.id == table.id && !read.in_derived;
+    if let Some(read) = read.iter().find(is_refused) {
         return Err(refused(binder, &table, read.view.as_ref()));
     }
     binder.written.borrow_mut().push(table);
     Ok(())
+}
+
+/// The ids of the tables that the subqueries bound so far read: of a view, those of its own conditions, and not
+/// those of the views below it.
+pub(super) fn read_so_far(binder: &Binder<'_>) -> Vec<i64> {
+    let read = binder.read_by_subqueries.borrow();
+    read.iter().map(|read| read.id).collect()
 }
 
 /// A subquery reads a table.
@@ -49,6 +59,7 @@ pub(super) fn note_written(binder: &Binder<'_>, table: WrittenTable) -> Result<(
 /// writes to it through a view.
 pub(super) fn check_table(binder: &Binder<'_>, table: &Table, alias: &str) -> Result<()> {
     if binder.derived_depth.get() > 0 {
+        note_read(binder, table.id, None);
         return Ok(());
     }
     let is_read = |target: &&WrittenTable| {
@@ -67,13 +78,19 @@ pub(super) fn check_table(binder: &Binder<'_>, table: &Table, alias: &str) -> Re
 /// # Errors
 /// 1093 and 1443, as MySQL has them.
 pub(super) fn check_view(binder: &Binder<'_>, view: &Table, alias: &str, reads_before: usize) -> Result<()> {
-    if binder.derived_depth.get() > 0 {
-        return Ok(());
-    }
     let read = || ReadView {
         id: view.id,
         alias: alias.to_owned(),
     };
+    let note_all = || {
+        for id in binder.accesses.ids_from(reads_before) {
+            note_read(binder, id, Some(read()));
+        }
+    };
+    if binder.derived_depth.get() > 0 {
+        note_all();
+        return Ok(());
+    }
     let written = binder.written.borrow();
     let of_table = |id: i64| written.iter().find(|target| target.id == id);
     let found = binder
@@ -82,19 +99,18 @@ pub(super) fn check_view(binder: &Binder<'_>, view: &Table, alias: &str, reads_b
     if let Some(target) = found.and_then(|table| of_table(table.id)) {
         return Err(refused(binder, target, Some(&read())));
     }
-    for id in binder.accesses.ids_from(reads_before) {
-        note_read(binder, id, Some(read()));
-    }
+    note_all();
     Ok(())
 }
 
-/// Only UPDATE and DELETE bind FROM before they know what they write.
+/// Only UPDATE and DELETE bind FROM before they know what they write, and views that may be written through.
 fn note_read(binder: &Binder<'_>, id: i64, view: Option<ReadView>) {
-    if matches!(binder.verb.get(), "UPDATE" | "DELETE") {
-        binder
-            .read_by_subqueries
-            .borrow_mut()
-            .push(ReadTable { id, view });
+    if matches!(binder.verb.get(), "UPDATE" | "DELETE") || !binder.views.is_empty() {
+        binder.read_by_subqueries.borrow_mut().push(ReadTable {
+            id,
+            view,
+            in_derived: binder.derived_depth.get() > 0,
+        });
     }
 }
 

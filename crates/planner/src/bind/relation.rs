@@ -9,7 +9,7 @@ use schema::model::{Default, INFORMATION_SCHEMA, Index, IndexPart, SchemaState, 
 use syntax::ast::{ColumnName, ObjectName};
 use types::{SqlType, TypeKind};
 
-use crate::logical::ColumnId;
+use crate::logical::{ApplyKind, ColumnId, Logical};
 use crate::object_access::ThroughView;
 use crate::plan::ResultColumn;
 
@@ -131,8 +131,13 @@ pub struct WrittenView {
     pub filters: Vec<Expr>,
     /// Those that a changed row has to satisfy: WITH CHECK OPTION.
     pub checks: Vec<Expr>,
+    /// The subqueries of all conditions, where some have to be satisfied.
+    pub subqueries: Vec<(ApplyKind, Logical)>,
     /// The columns that are expressions, and not of a table or another query.
     pub computed: Vec<ColumnId>,
+    /// The ids of the tables that subqueries of the view's own conditions read: no statement may write to them
+    /// through the view.
+    pub read_by_subqueries: Vec<i64>,
     /// How many of its relations are no tables, and cannot be written to.
     pub others: usize,
 }
@@ -147,6 +152,12 @@ pub struct ViewTable {
 impl WrittenView {
     pub fn is_computed(&self, column: ColumnId) -> bool {
         self.computed.contains(&column)
+    }
+
+    /// Whether a subquery of the view reads the table.
+    pub fn reads(&self, table: &ViewTable) -> bool {
+        let table = table.relation.table();
+        table.is_some_and(|table| self.read_by_subqueries.contains(&table.id))
     }
 
     /// The table that a column of the view is of, and its offset there; `None` for an expression.
@@ -347,7 +358,7 @@ impl Relation {
                 let column = &table.columns[position];
                 Expr::Column {
                     index: self.id(position).0,
-                    ty: column.ty,
+                    ty: column.ty.as_operand(),
                     nullable: column.nullable || self.or_null,
                     label: Label::column(&table.database, &self.alias, &column.name),
                 }

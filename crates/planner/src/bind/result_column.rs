@@ -102,6 +102,9 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
         }
     };
     let definition = &table.columns[offset];
+    if column.ty.is_integer() {
+        column.ty = definition.ty;
+    }
     column.database.clone_from(&table.database);
     column.original_table.clone_from(&table.name);
     column.original_name.clone_from(&definition.name);

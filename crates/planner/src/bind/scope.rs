@@ -145,6 +145,14 @@ impl Scope {
         })
     }
 
+    /// Whether it is a table's AUTO_INCREMENT column.
+    pub fn is_auto_increment(&self, id: ColumnId) -> bool {
+        self.of_id(id).is_some_and(|column| {
+            let table = self.relation(column).table();
+            table.is_some_and(|table| table.columns[column.position].auto_increment)
+        })
+    }
+
     /// The smallest id of a column.
     pub fn first_column(&self) -> Option<ColumnId> {
         let of = |relation: &Relation| {

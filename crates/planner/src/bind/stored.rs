@@ -241,7 +241,7 @@ impl Names for TableNames<'_> {
         self.check_reference(offset, column)?;
         Ok(Expr::Column {
             index: offset,
-            ty: column.ty,
+            ty: column.ty.as_operand(),
             nullable: column.nullable,
             label: Label::name_only(&column.name),
         })

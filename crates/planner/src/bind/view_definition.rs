@@ -170,7 +170,7 @@ fn columns_of_view(
     for (column, named) in columns.iter_mut().zip(named) {
         column.name = named.name;
     }
-    let is_wrong = |column: &&Column| column.name.is_empty() || column.name.ends_with(' ');
+    let is_wrong = |column: &&Column| cannot_be_name(&column.name);
     match columns.iter().find(is_wrong) {
         None => Ok(columns),
         Some(column) => Err(Error::new(

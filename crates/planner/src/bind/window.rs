@@ -114,7 +114,7 @@ fn refined<'s>(
         return Ok(Cow::Borrowed(spec));
     };
     let known = binder.windows.borrow().last().cloned().unwrap_or_default();
-    let Some(base) = known.iter().find(|w| w.name.eq_ignore_ascii_case(name)) else {
+    let Some(base) = known.iter().find(|w| types::same_name(&w.name, name)) else {
         return Err(Error::new(3579, format!("Window name '{name}' is not defined.")));
     };
     if depth > known.len() {
@@ -179,7 +179,7 @@ pub(super) fn check_windows(binder: &Binder<'_>, windows: &[NamedWindow], unname
         ));
     }
     for (position, window) in windows.iter().enumerate() {
-        let same = |other: &NamedWindow| other.name.eq_ignore_ascii_case(&window.name);
+        let same = |other: &NamedWindow| types::same_name(&other.name, &window.name);
         if windows[..position].iter().any(same) {
             return Err(Error::new(
                 3591,

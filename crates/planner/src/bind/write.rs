@@ -17,11 +17,10 @@ use super::{Binder, filter, foreign_key, limit, literal, write_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
-    LogicalStatement, LogicalTarget, LogicalUpdate,
+    LogicalRowCheck, LogicalStatement, LogicalTarget, LogicalUpdate,
 };
 use crate::object_access::TableNeeds;
 use crate::plan::{Locking, LockingWait, SortKey};
-use crate::row_check::RowCheck;
 use schema::privilege::PrivilegeSet;
 use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
 
@@ -54,7 +53,7 @@ struct WrittenRows<'a> {
 }
 
 /// The assignments to a table of several, and what a changed row must satisfy.
-type FoundUpdate = (Vec<LogicalAssignment>, Option<RowCheck>);
+type FoundUpdate = (Vec<LogicalAssignment>, Option<LogicalRowCheck>);
 
 pub(super) fn bind_update(binder: &Binder<'_>, update: &Update) -> Result<LogicalStatement> {
     let definitions = binder.define_common_tables(update.with.as_ref(), STATEMENT)?;

@@ -2,6 +2,7 @@
 //!
 //! Source: manual 23.5.3, "Updatable and Insertable Views", and MySQL 8.0.33's answers.
 
+use functions::Expr;
 use schema::privilege::PrivilegeSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,14 +12,15 @@ use types::{Error, Result, Value, Warning};
 use super::read_and_written::{self, WrittenTable};
 use super::relation::{Relation, ViewRelation, WrittenView};
 use super::scope::{ColumnRef, Scope};
+use super::subqueries::Subqueries;
 use super::{Binder, filter};
 use crate::errno::{
     ER_NON_UPDATABLE_TABLE, ER_NONUPDATEABLE_COLUMN, ER_VIEW_DELETE_MERGE_VIEW, ER_VIEW_MULTIUPDATE,
     ER_WARN_VIEW_WITHOUT_KEY,
 };
-use crate::logical::{ColumnId, LogicalAssignment};
+use crate::logical::{ColumnId, Logical, LogicalAssignment, LogicalRowCheck, RowQuery, columns_of};
 use crate::object_access::{ColumnIds, LockMode, OneOf, TableNeeds};
-use crate::row_check::RowCheck;
+use crate::row_check::{RowCheck, RowCondition};
 
 /// A table that a statement writes to, by the id of its first column.
 pub struct WriteTarget<'s> {
@@ -26,7 +28,7 @@ pub struct WriteTarget<'s> {
     /// Of an UPDATE.
     pub assignments: Vec<LogicalAssignment>,
     /// What the rows must satisfy after an UPDATE.
-    pub check: Option<RowCheck>,
+    pub check: Option<LogicalRowCheck>,
 }
 
 pub type WriteTargets<'s> = BTreeMap<ColumnId, WriteTarget<'s>>;
@@ -44,13 +46,13 @@ impl<'s> WriteTarget<'s> {
 /// The column of a table that an assignment to a column of FROM means, and what a changed row must satisfy.
 ///
 /// # Errors
-/// 1288 for anything but a table, 1348 for an expression of a view, 1044 for a table whose rows the server
+/// 1288 for anything but a table, and for one that a subquery of the view reads, 1348 for an expression of a view, 1044 for a table whose rows the server
 /// computes.
 pub(super) fn assigned_to<'s>(
     binder: &Binder<'_>,
     scope: &'s Scope,
     column: ColumnRef,
-) -> Result<(&'s Relation, usize, Option<RowCheck>)> {
+) -> Result<(&'s Relation, usize, Option<LogicalRowCheck>)> {
     let relation = scope.relation(column);
     if let Some(table) = relation.table() {
         refuse_virtual(binder, table)?;
@@ -66,6 +68,9 @@ pub(super) fn assigned_to<'s>(
             false => not_updatable(binder, relation),
         });
     };
+    if written.reads(table) {
+        return Err(not_updatable(binder, relation));
+    }
     let check = view_check(binder, view, written)?;
     Ok((&table.relation, position, check))
 }
@@ -172,27 +177,48 @@ fn note_written(binder: &Binder<'_>, table: i64, relation: &Relation, lock: Lock
 /// What a view demands of a row that is written through it.
 ///
 /// # Errors
-/// 1235 if that depends on a subquery.
+/// 1235 if that depends on rows of a derived table.
 pub(super) fn view_check(
     binder: &Binder<'_>,
     view: &ViewRelation,
     written: &WrittenView,
-) -> Result<Option<RowCheck>> {
+) -> Result<Option<LogicalRowCheck>> {
     let Some(condition) = filter::all(binder, written.checks.clone())? else {
         return Ok(None);
     };
     let condition = binder.call("is true", vec![condition])?;
-    let of_tables = |id: &ColumnId| written.table_of(*id).is_some();
-    if !crate::logical::columns_of(&condition).iter().all(of_tables) {
+    let of_tables = |columns: BTreeSet<ColumnId>| columns.iter().all(|id| written.table_of(*id).is_some());
+    let view = TableName::of(&view.definition);
+    if of_tables(columns_of(&condition)) {
+        let condition = RowCondition::Row(condition);
+        return Ok(Some(RowCheck { condition, view }));
+    }
+    let query = checking_query(binder, condition, written);
+    if !of_tables(query.root.outer_columns()) {
         return Err(Error::not_supported(
-            "WITH CHECK OPTION of a view with a subquery in WHERE",
+            "WITH CHECK OPTION of a view whose condition is about a derived table",
             "write to its table",
         ));
     }
-    Ok(Some(RowCheck {
-        condition,
-        view: TableName::of(&view.definition),
-    }))
+    let condition = RowCondition::Query(Box::new(query));
+    Ok(Some(RowCheck { condition, view }))
+}
+
+/// The condition of a view with the subqueries that it needs, for one row of the view's tables.
+fn checking_query(binder: &Binder<'_>, condition: Expr, written: &WrittenView) -> RowQuery {
+    let all = Subqueries::default();
+    for (kind, rel) in &written.subqueries {
+        all.add(kind.clone(), rel.clone());
+    }
+    drop(all.split_off_unneeded(columns_of(&condition)));
+    let id = binder.new_column();
+    RowQuery {
+        root: Logical::Project {
+            columns: vec![(id, condition)],
+            input: Box::new(all.applied_to(Logical::OneRow)),
+        },
+        columns: vec![id],
+    }
 }
 
 /// LIMIT of rows of a view that shows no whole key of its table, so that it cannot say which rows it means: a
@@ -289,11 +315,11 @@ pub fn check_keys(targets: &WriteTargets<'_>) -> Result<()> {
         let Some(table) = target.relation.table() else {
             continue;
         };
-        let parts = table.primary_parts();
-        let moves = target
-            .assignments
-            .iter()
-            .any(|a| parts.iter().any(|part| part.column == a.column));
+        let mut places: Vec<usize> = table.primary_parts().iter().map(|part| part.column).collect();
+        if let Some(function) = table.partition_function()? {
+            places.extend(function.columns());
+        }
+        let moves = target.assignments.iter().any(|a| places.contains(&a.column));
         let is_same = |(id, other): &(&ColumnId, &WriteTarget<'_>)| {
             *id != first && other.relation.table().is_some_and(|t| t.id == table.id)
         };

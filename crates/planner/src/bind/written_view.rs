@@ -17,8 +17,8 @@ use super::output::Item;
 use super::relation::{Relation, RelationColumn, ViewTable, WrittenView};
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
-use super::{Binder, filter, output};
-use crate::logical::Logical;
+use super::{Binder, filter, output, read_and_written};
+use crate::logical::{ApplyKind, Logical};
 use crate::object_access::TableNeeds;
 
 /// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
@@ -50,6 +50,8 @@ pub(super) fn bind_written_view(
         };
         filter::bind_filter(binder, block.filter.as_ref(), &context, scope)?
     };
+    // What the select list reads does not count, as in MySQL.
+    let read_by_subqueries = read_and_written::read_so_far(binder);
     let names = names_of(scope, FIELD_LIST);
     let context = Context {
         subqueries: Some(&in_items),
@@ -61,7 +63,11 @@ pub(super) fn bind_written_view(
     let mut conditions = from.conditions;
     conditions.extend(filter.clone());
     let mut written = tables_of(binder, view, scope, conditions);
+    written.read_by_subqueries = read_by_subqueries;
     let rel = filtered(in_where.applied_to(from.rel), filter);
+    if !written.checks.is_empty() {
+        add_subqueries(&rel, &mut written.subqueries);
+    }
     let (rel, columns) = with_computed(binder, in_items.applied_to(rel), &items, scope);
     let computed = items
         .iter()
@@ -105,6 +111,22 @@ fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Ex
         None => {}
     }
     all
+}
+
+/// The subqueries of the conditions of `rel`, in the order in which they run.
+fn add_subqueries(rel: &Logical, subqueries: &mut Vec<(ApplyKind, Logical)>) {
+    match rel {
+        Logical::Apply(apply) => {
+            add_subqueries(&apply.input, subqueries);
+            if !apply.kind.columns().is_empty() {
+                subqueries.push((apply.kind.clone(), (*apply.subquery).clone()));
+            }
+        }
+        _ => rel
+            .inputs()
+            .into_iter()
+            .for_each(|input| add_subqueries(input, subqueries)),
+    }
 }
 
 /// The rows with the columns of the select list that are expressions.

@@ -34,8 +34,8 @@ pub use visit::columns_of;
 
 pub use statement::{
     AssignedSubqueries, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
-    LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalQuery, LogicalRowUpdate, LogicalStatement,
-    LogicalTarget, LogicalUpdate,
+    LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalQuery, LogicalRowCheck, LogicalRowUpdate,
+    LogicalStatement, LogicalTarget, LogicalUpdate, RowQuery,
 };
 
 /// A column within one statement.

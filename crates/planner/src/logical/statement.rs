@@ -48,7 +48,7 @@ pub struct LogicalInsert {
     pub source: LogicalInsertSource,
     pub mode: LogicalInsertMode,
     /// Over the table's columns, by offset.
-    pub check: Option<RowCheck>,
+    pub check: Option<LogicalRowCheck>,
     pub ignore: bool,
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
@@ -86,23 +86,31 @@ pub struct LogicalRowUpdate {
 pub struct AssignedSubqueries {
     /// Position in the list of assignments.
     pub assignment: usize,
-    /// One row with `columns`. Its outer columns are those of the row that the values see: in ON DUPLICATE KEY UPDATE
-    /// the offsets of the row that is there and of the one that was to be inserted, and
-    /// [`LogicalRowUpdate::further`]; in LOAD DATA the offsets of the line's row.
+    /// Its outer columns are those of the row that the values see: in ON DUPLICATE KEY UPDATE the offsets of the row
+    /// that is there and of the one that was to be inserted, and [`LogicalRowUpdate::further`]; in LOAD DATA the
+    /// offsets of the line's row.
+    pub query: RowQuery,
+}
+
+/// A query that runs for one row, whose columns are its outer columns.
+#[derive(Debug, Clone)]
+pub struct RowQuery {
+    /// One row with `columns`: projections and subqueries over one row without columns.
     pub root: Logical,
     pub columns: Vec<ColumnId>,
 }
 
-impl AssignedSubqueries {
-    /// `root`: the subqueries over one row without columns.
-    pub fn new(assignment: usize, root: Logical) -> Self {
+impl From<Logical> for RowQuery {
+    fn from(root: Logical) -> Self {
         Self {
-            assignment,
             columns: root.output().iter().map(|column| column.id).collect(),
             root,
         }
     }
 }
+
+/// Over the columns of the row that is written.
+pub type LogicalRowCheck = RowCheck<RowQuery>;
 
 /// `column = expr`; `None` means DEFAULT.
 #[derive(Debug, Clone)]
@@ -127,7 +135,7 @@ pub struct LogicalUpdate {
     pub target: LogicalTarget,
     pub assignments: Vec<LogicalAssignment>,
     /// Over the target's columns.
-    pub check: Option<RowCheck>,
+    pub check: Option<LogicalRowCheck>,
     pub ignore: bool,
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
@@ -148,7 +156,7 @@ pub struct LogicalFoundTable {
     /// Over the columns of the query; `None`: the rows are deleted.
     pub assignments: Option<Vec<LogicalAssignment>>,
     /// Over the columns of the query, of which those of the table are the changed row's.
-    pub check: Option<RowCheck>,
+    pub check: Option<LogicalRowCheck>,
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 

@@ -7,8 +7,9 @@ use types::Result;
 
 use super::{
     ApplyKind, Column, ColumnId, Join, JoinKind, Logical, LogicalAssignment, LogicalInsertMode,
-    LogicalInsertSource, LogicalStatement, LogicalTarget,
+    LogicalInsertSource, LogicalRowCheck, LogicalStatement, LogicalTarget,
 };
+use crate::row_check::{RowCheck, RowCondition};
 
 impl Logical {
     /// The operators right below, in the order of their rows. A With's definition comes before its body, an
@@ -306,13 +307,14 @@ impl LogicalStatement {
                         let values = file.assignments.iter().filter_map(|a| a.value.as_ref());
                         values.for_each(|value| walk_columns_of(None, value, visit));
                         let subqueries = subqueries.iter();
-                        subqueries.for_each(|subqueries| subqueries.root.walk_columns(visit));
+                        subqueries.for_each(|subqueries| subqueries.query.root.walk_columns(visit));
                     }
                 }
+                walk_check(insert.check.as_ref(), visit);
                 if let LogicalInsertMode::Update(update) = &insert.mode {
                     walk_assignments(&update.assignments, visit);
                     let subqueries = update.subqueries.iter();
-                    subqueries.for_each(|subqueries| subqueries.root.walk_columns(visit));
+                    subqueries.for_each(|subqueries| subqueries.query.root.walk_columns(visit));
                 }
             }
             Self::Update(update) => {
@@ -324,6 +326,8 @@ impl LogicalStatement {
                 write.root.walk_columns(visit);
                 let assignments = write.tables.iter().filter_map(|table| table.assignments.as_ref());
                 assignments.for_each(|assignments| walk_assignments(assignments, visit));
+                let checks = write.tables.iter().map(|table| table.check.as_ref());
+                checks.for_each(|check| walk_check(check, visit));
             }
         }
     }
@@ -366,6 +370,18 @@ impl Logical {
                 _ => {}
             }
         });
+    }
+}
+
+/// What the subqueries of a check name.
+fn walk_check(check: Option<&LogicalRowCheck>, visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
+    if let Some(RowCheck {
+        condition: RowCondition::Query(query),
+        ..
+    }) = check
+    {
+        query.columns.iter().for_each(|id| visit(None, *id));
+        query.root.walk_columns(visit);
     }
 }
 

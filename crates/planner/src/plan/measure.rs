@@ -64,6 +64,19 @@ impl Measure {
         }
     }
 
+    /// The same times, of an operator that gives no rows.
+    #[must_use]
+    pub fn without_rows(&self) -> Self {
+        let (of_input, measure) = (self.clone(), Self::default());
+        measure.take_from(move || {
+            Some(Measured {
+                rows: 0,
+                ..of_input.get()?
+            })
+        });
+        measure
+    }
+
     pub fn get(&self) -> Option<Measured> {
         if let Ok(elsewhere) = self.0.elsewhere.lock()
             && let Some(measured) = &*elsewhere

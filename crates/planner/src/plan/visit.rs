@@ -6,7 +6,9 @@ use functions::{Expr, RowPlace};
 use schema::model::Table;
 use types::SqlType;
 
-use super::{Access, ApplyKind, JoinKind, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan};
+use super::{
+    Access, ApplyKind, JoinKind, Locking, Plan, ROW_KEY, Range, RangeBoundValue, RangeValue, Rel, TableScan,
+};
 
 impl Rel {
     /// The operator whose rows this one takes; `None` for those that make rows themselves, or that take the
@@ -157,6 +159,19 @@ impl Rel {
         scans
     }
 
+    /// Whether it reads the present of a stored table without locks, unless the statement locks all that it
+    /// reads.
+    pub fn reads_without_locks(&self) -> bool {
+        let is_plain = |scan: &TableScan| scan.as_of.is_none() && scan.locking.is_none();
+        let mut reads = false;
+        self.walk(&mut |rel| match rel {
+            Self::Scan(scan) => reads |= is_plain(scan),
+            Self::LookupJoin(join) => reads |= is_plain(&join.right),
+            _ => {}
+        });
+        reads
+    }
+
     /// This operator and those below it, from the top down to the first that has no input or several.
     #[inline]
     pub fn operators(&self) -> impl Iterator<Item = &Self> {
@@ -239,6 +254,14 @@ fn joined(kind: JoinKind, left: &Rel, right: Vec<SqlType>) -> Vec<SqlType> {
     types
 }
 
+impl Rel {
+    /// The strongest lock of any of its scans.
+    pub fn strongest_lock(&self) -> Option<Locking> {
+        let locks = self.scans().into_iter().filter_map(|scan| scan.locking);
+        locks.reduce(|a, b| if a.exclusive { a } else { b })
+    }
+}
+
 impl Plan {
     /// All scans of stored tables.
     pub fn scans(&self) -> Vec<&TableScan> {
@@ -247,7 +270,18 @@ impl Plan {
             Self::Insert(insert) => insert.queries().flat_map(Rel::scans).collect(),
             Self::Update(update) => vec![&update.target.scan],
             Self::Delete(delete) => vec![&delete.target.scan],
-            Self::FoundWrite(write) => write.root.scans(),
+            Self::FoundWrite(write) => write.queries().flat_map(Rel::scans).collect(),
+        }
+    }
+
+    /// [`Rel::reads_without_locks`] of what a write reads. UPDATE and DELETE of one table lock the rows that
+    /// they read.
+    pub fn reads_without_locks(&self) -> bool {
+        match self {
+            Self::Query(query) => query.root.reads_without_locks(),
+            Self::Insert(insert) => insert.queries().any(Rel::reads_without_locks),
+            Self::Update(_) | Self::Delete(_) => false,
+            Self::FoundWrite(write) => write.root.reads_without_locks(),
         }
     }
 }

@@ -3,10 +3,11 @@
 use types::quoted;
 
 use super::{Bound, Method, Partition, PartitionBy, PartitionKey, PartitionOptions, Partitioning};
+use crate::model::Table;
 use crate::show_create::Style;
 
 /// `/*!50100 PARTITION BY ... */`, with the line break before it.
-pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
+pub fn clause(table: &Table, partitioning: &Partitioning, style: &Style) -> String {
     let by = &partitioning.by;
     // RANGE COLUMNS, LIST COLUMNS and TO_SECONDS came with MySQL 5.5.
     let is_newer = by.method.has_values() && by.columns().is_some();
@@ -15,9 +16,9 @@ pub fn clause(partitioning: &Partitioning, style: &Style) -> String {
             true => 50500,
             false => 50100,
         };
-    let mut text = format!("\n/*!{version} PARTITION BY {}", describe(by, style));
+    let mut text = format!("\n/*!{version} PARTITION BY {}", describe(table, by, style));
     if let Some(sub) = &partitioning.sub {
-        text.push_str(&format!("\nSUBPARTITION BY {}", describe(sub, style)));
+        text.push_str(&format!("\nSUBPARTITION BY {}", describe(table, sub, style)));
         let count = partitioning.partitions.first().map_or(0, Partition::width);
         if !partitioning.subpartitions_listed && count > 1 {
             text.push_str(&format!("\nSUBPARTITIONS {count}"));
@@ -42,12 +43,15 @@ fn calls_to_seconds(by: &PartitionBy) -> bool {
     matches!(&by.key, PartitionKey::Expression(expression) if expression.text.contains("to_seconds("))
 }
 
-fn describe(by: &PartitionBy, style: &Style) -> String {
+fn describe(table: &Table, by: &PartitionBy, style: &Style) -> String {
     let linear = if by.linear { "LINEAR " } else { "" };
     let method = by.method.name();
     match &by.key {
         PartitionKey::Expression(expression) => {
-            format!("{linear}{method} ({})", style.requoted(&expression.text))
+            format!(
+                "{linear}{method} ({})",
+                style.requoted_for(&expression.text, table)
+            )
         }
         PartitionKey::Columns(columns) => {
             let names: Vec<String> = columns.iter().map(|name| style.partition_name(name)).collect();

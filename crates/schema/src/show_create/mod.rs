@@ -40,7 +40,7 @@ pub fn table(table: &Table, next_auto_increment: Option<u64>, style: &Style) -> 
         text.push_str(&options(table, next_auto_increment, style));
     }
     if let Some(partitioning) = &table.partitioning {
-        text.push_str(&partition::show::clause(partitioning, style));
+        text.push_str(&partition::show::clause(table, partitioning, style));
     }
     text
 }
@@ -158,7 +158,9 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
         let kind = if generated.stored { "STORED" } else { "VIRTUAL" };
         text.push_str(&format!(
             " GENERATED ALWAYS AS ({}) {kind}",
-            style.of_expressions().requoted(&generated.expression.text)
+            style
+                .of_expressions()
+                .requoted_for(&generated.expression.text, table)
         ));
     }
     if !column.nullable {
@@ -167,7 +169,7 @@ fn column(table: &Table, column: &Column, style: &Style) -> String {
         text.push_str(" NULL");
     }
     text.push_str(&column.options.shown_of_column());
-    if let Some(default) = default_clause(column, style) {
+    if let Some(default) = default_clause(table, column, style) {
         text.push_str(&format!(" DEFAULT {default}"));
     }
     if column.on_update_now {
@@ -226,11 +228,11 @@ fn now(column: &Column) -> String {
 }
 
 /// The text after DEFAULT; `None` if there is no clause.
-fn default_clause(column: &Column, style: &Style) -> Option<String> {
+fn default_clause(table: &Table, column: &Column, style: &Style) -> Option<String> {
     match &column.default {
         Default::Now => Some(now(column)),
         Default::Expression(expression) => {
-            let text = style.of_expressions().requoted(&expression.text);
+            let text = style.of_expressions().requoted_for(&expression.text, table);
             Some(format!("({text})"))
         }
         Default::Literal(text) => Some(literal(column, text, &style.time_zone)),
@@ -326,7 +328,7 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
             let name = table
                 .columns
                 .get(part.column)
-                .map_or_else(String::new, |c| part_name(c, style));
+                .map_or_else(String::new, |c| part_name(table, c, style));
             let prefix = part
                 .prefix
                 .map_or_else(String::new, |length| format!("({length})"));
@@ -338,12 +340,14 @@ fn key_parts(table: &Table, parts: &[IndexPart], style: &Style) -> String {
 }
 
 /// The column of an index's part, or its expression.
-fn part_name(column: &Column, style: &Style) -> String {
+fn part_name(table: &Table, column: &Column, style: &Style) -> String {
     match &column.generated {
         Some(generated) if column.hidden => {
             format!(
                 "({})",
-                style.of_expressions().requoted(&generated.expression.text)
+                style
+                    .of_expressions()
+                    .requoted_for(&generated.expression.text, table)
             )
         }
         _ => style.identifier(&column.name),

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use functions::TimeZone;
 
+use crate::model::Table;
+
 /// The session's settings for the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
@@ -73,6 +75,19 @@ impl Style {
         if self.quote == '`' && self.quotes_all {
             return Cow::Borrowed(text);
         }
+        Cow::Owned(self.with_names(text, |name| name))
+    }
+
+    /// The same for an expression over a table's columns, which have the spelling of the table and not the one that was
+    /// written.
+    pub(crate) fn requoted_for(&self, text: &str, table: &Table) -> String {
+        self.with_names(text, |name| match table.column_offset(&name) {
+            Some(at) => table.columns[at].name.clone(),
+            None => name,
+        })
+    }
+
+    fn with_names(&self, text: &str, spelled: impl Fn(String) -> String) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find(['`', '\'']) {
@@ -83,13 +98,13 @@ impl Style {
                 false => (literal_length(from), None),
             };
             match name {
-                Some(name) => out.push_str(&self.identifier(&name)),
+                Some(name) => out.push_str(&self.identifier(&spelled(name))),
                 None => out.push_str(&from[..length]),
             }
             rest = &from[length..];
         }
         out.push_str(rest);
-        Cow::Owned(out)
+        out
     }
 }
 

@@ -2,9 +2,10 @@
 //! locked, blocked after failed logins, ask for TLS or a certificate, or have an expired password.
 
 use types::{Error, Result, errno};
+use wire::host::Origin;
 
 use super::exchange::Proof;
-use crate::accounts::{Account, Origin, TlsRequirement};
+use crate::accounts::{Account, TlsRequirement};
 use crate::config::Settings;
 use crate::shared::Shared;
 use crate::transport::Transport;

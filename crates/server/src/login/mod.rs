@@ -17,10 +17,11 @@ use wire::auth::{Nonce, Plugin};
 use wire::capabilities::capability;
 use wire::compression::Algorithm;
 use wire::handshake::{ChangeUser, Greeting, Response, decode_response};
+use wire::host::Origin;
 use wire::status;
 use wire::{ClientInfo, PacketSink};
 
-use crate::accounts::{Account, Origin, best_match};
+use crate::accounts::{Account, best_match};
 use crate::channel::Channel;
 use crate::config::Settings;
 use crate::receive::{ReceiveError, Received};

@@ -2,10 +2,11 @@
 
 use types::Result;
 use wire::auth::Plugin;
+use wire::host::Origin;
 
 use super::admission::{Admission, decoy};
 use super::exchange::Proof;
-use crate::accounts::{Account, Origin, best_match};
+use crate::accounts::{Account, best_match};
 use crate::shared::Shared;
 
 /// The account that a client at `origin` gets with this name and password. The connection to the client is not

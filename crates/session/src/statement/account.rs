@@ -13,7 +13,7 @@ use types::{Error, Result, SqlType, Value, Warning, errno};
 use wire::auth::Plugin;
 
 use crate::client::Client;
-use crate::instance_lock;
+use crate::instance_lock::accounts_to_change;
 use crate::listing::{Listing, text_type};
 use crate::session::Session;
 
@@ -53,7 +53,6 @@ pub(super) fn tell_other_nodes(session: &mut Session) -> Result<()> {
 }
 
 fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Warning>> {
-    let _entered = instance_lock::enter(session)?;
     let now_us = session.view().now_us();
     let client = &session.client;
     let accounts = &session.shared.catalog.accounts;
@@ -68,14 +67,14 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
         UserStatement::CreateRole { roles, if_not_exists } => {
             let privileges = [Privilege::CreateUser, Privilege::CreateRole];
             client.check_any("CREATE USER, CREATE ROLE", &privileges, &[])?;
-            accounts.create_roles(roles, *if_not_exists, now_us)
+            accounts_to_change(session)?.create_roles(roles, *if_not_exists, now_us)
         }
         UserStatement::DropRole { roles, if_exists } => {
             let privileges = [Privilege::CreateUser, Privilege::DropRole];
             client.check_any("CREATE USER, DROP ROLE", &privileges, &[])?;
             check_system_users(session, roles)?;
             accounts.check_not_mandatory(roles)?;
-            accounts.drop_users("DROP ROLE", roles, *if_exists)
+            accounts_to_change(session)?.drop_users("DROP ROLE", roles, *if_exists)
         }
         UserStatement::SetRole(_) => Err(Error::internal("SET ROLE is executed by the session, not here")),
         UserStatement::SetDefaultRole { roles, users } => set_default_roles(session, roles, users),
@@ -88,7 +87,9 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
             check_gives_roles(client, roles)?;
             check_system_users(session, roles)?;
             check_system_users(session, &to)?;
-            accounts.grant_roles(roles, &to, *with_admin).map(|()| Vec::new())
+            accounts_to_change(session)?
+                .grant_roles(roles, &to, *with_admin)
+                .map(|()| Vec::new())
         }
         UserStatement::RevokeRoles {
             roles,
@@ -105,7 +106,7 @@ fn user_statement(session: &Session, statement: &UserStatement) -> Result<Vec<Wa
                 ignore_unknown: *ignore_unknown,
             };
             accounts.check_not_mandatory(roles)?;
-            accounts.revoke_roles(roles, &from, leniency)
+            accounts_to_change(session)?.revoke_roles(roles, &from, leniency)
         }
     }
 }
@@ -135,8 +136,7 @@ fn create_users(
         .iter()
         .map(|user| change(&named_spec(client, user), true, rules))
         .collect::<Result<Vec<_>>>()?;
-    let accounts = &session.shared.catalog.accounts;
-    accounts.create_users(&changes, if_not_exists, now_us)
+    accounts_to_change(session)?.create_users(&changes, if_not_exists, now_us)
 }
 
 fn drop_users(session: &Session, users: &[AccountName], if_exists: bool) -> Result<Vec<Warning>> {
@@ -145,7 +145,7 @@ fn drop_users(session: &Session, users: &[AccountName], if_exists: bool) -> Resu
     check_system_users(session, &users)?;
     let accounts = &session.shared.catalog.accounts;
     accounts.check_not_mandatory(&users)?;
-    let mut warnings = accounts.drop_users("DROP USER", &users, if_exists)?;
+    let mut warnings = accounts_to_change(session)?.drop_users("DROP USER", &users, if_exists)?;
     warnings.extend(of_definers(session, &users));
     Ok(warnings)
 }
@@ -159,8 +159,9 @@ fn rename_users(session: &Session, renames: &[(AccountName, AccountName)]) -> Re
         .collect();
     let old: Vec<AccountName> = renames.iter().map(|(from, _)| from.clone()).collect();
     check_system_users(session, &old)?;
-    let accounts = &session.shared.catalog.accounts;
-    accounts.rename_users(&renames).map(|()| Vec::new())
+    accounts_to_change(session)?
+        .rename_users(&renames)
+        .map(|()| Vec::new())
 }
 
 fn set_default_roles(session: &Session, roles: &Roles, users: &[AccountName]) -> Result<Vec<Warning>> {
@@ -175,8 +176,9 @@ fn set_default_roles(session: &Session, roles: &Roles, users: &[AccountName]) ->
         Roles::List(roles) => Some(roles.as_slice()),
         Roles::None | Roles::Default | Roles::AllExcept(_) => Some(&[][..]),
     };
-    let accounts = &session.shared.catalog.accounts;
-    accounts.set_default_roles(listed, &users).map(|()| Vec::new())
+    accounts_to_change(session)?
+        .set_default_roles(listed, &users)
+        .map(|()| Vec::new())
 }
 
 /// The accounts, with CURRENT_USER() replaced by the client's own.
@@ -305,11 +307,7 @@ fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i
         }
         changes.push(change);
     }
-    session
-        .shared
-        .catalog
-        .accounts
-        .alter_users(&changes, if_exists, now_us)
+    accounts_to_change(session)?.alter_users(&changes, if_exists, now_us)
 }
 
 /// ALTER USER CURRENT_USER(), with the account's name filled in.
@@ -405,11 +403,7 @@ fn set_password(session: &Session, written: &UserSpec, now_us: i64) -> Result<Ve
     check_second_password(client, &spec)?;
     check_system_users(session, &[(spec.user.clone(), spec.host.clone())])?;
     let change = change(&with_plugin(&accounts, &spec), false, PasswordRules::of(session))?;
-    session
-        .shared
-        .catalog
-        .accounts
-        .alter_users(&[change], false, now_us)
+    accounts_to_change(session)?.alter_users(&[change], false, now_us)
 }
 
 /// `@@password_history` and `@@password_reuse_interval`.
@@ -447,8 +441,9 @@ pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> R
         ("user", text_type(NAME_CHARS)),
         ("host", text_type(NAME_CHARS)),
         ("generated password", text_type(NAME_CHARS)),
-        ("auth_factor", SqlType::BIGINT),
-    ]);
+        ("auth_factor", SqlType::BIGINT_UNSIGNED),
+    ])
+    .all_never_null();
     let length = session
         .view()
         .system_variable(Some(ast::VariableScope::Session), RANDOM_LENGTH)?;
@@ -465,7 +460,7 @@ pub fn run_with_passwords(session: &mut Session, statement: &UserStatement) -> R
                 Value::String(named.user),
                 Value::String(named.host),
                 Value::String(password.clone()),
-                Value::Int(1),
+                Value::UInt(1),
             ]);
             spec.password = Some(password);
         }

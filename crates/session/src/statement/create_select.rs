@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use planner::Bound;
 use planner::command::CreateTableSelect;
-use planner::logical::LogicalStatement;
+use planner::foreign_key::ForeignKeyPlan;
+use planner::logical::{LogicalInsertMode, LogicalStatement};
 use schema::definition::Ddl;
 use schema::model::Table;
 use schema::privilege::{Privilege, PrivilegeSet};
@@ -99,6 +100,11 @@ fn load(session: &mut Session, command: &CreateTableSelect, table: &Table) -> Re
     };
     let table = Arc::new(table.clone());
     planner::expressions(&table)?;
+    if insert.foreign_keys.is_some() {
+        let schema = session.shared.engine.cluster.schema();
+        let replaces = matches!(insert.mode, LogicalInsertMode::Replace);
+        insert.foreign_keys = ForeignKeyPlan::of_new(&schema, &table, replaces).map(Arc::new);
+    }
     insert.table = table;
     let strict = session.settings.sql_mode.strict && !insert.ignore;
     let planned = compile::optimized(session, bound, false)?;

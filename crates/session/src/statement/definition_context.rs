@@ -20,6 +20,7 @@ pub fn context(session: &Session) -> DdlContext {
         user: session.client.account.name(),
         foreign_key_checks: session.settings.foreign_key_checks,
         progress: session.process.progress(),
+        auto_increment: session.settings.run.auto_increment,
         require_primary_key: session.settings.require_primary_key,
     }
 }

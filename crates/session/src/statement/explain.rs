@@ -1,5 +1,6 @@
 //! EXPLAIN and EXPLAIN ANALYZE.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
@@ -8,7 +9,7 @@ use optimizer::{Planned, PlannedStatement};
 use planner::CachedPlan;
 use planner::command::{Command, Explained};
 use planner::object_access::{LockMode, ObjectAccess};
-use planner::plan::{Plan, measured};
+use planner::plan::{InsertSource, Plan, QueryPlan, Rel, measured};
 use runner::joins_transaction;
 use schema::privilege::Privilege;
 use syntax::ast::ExplainFormat;
@@ -129,24 +130,57 @@ fn analyze(session: &mut Session, explained: &Explained) -> Result<Listing> {
     let planned = planned(session, explained)?;
     session.client.check_privileges(&planned.accesses)?;
     session.client.check_explains(&planned.accesses)?;
-    let Plan::Query(mut query) = planned.plan else {
+    let writes_stored = |access: &ObjectAccess| access.lock == Some(LockMode::Write);
+    if !matches!(planned.plan, Plan::Query(_)) && planned.accesses.iter().any(writes_stored) {
+        session.check_writable()?;
+    }
+    let Some(plan) = measured_plan(planned.plan) else {
         let mut listing = Listing::texts(&["EXPLAIN"]);
         listing.push(vec![Value::String(
             "<not executable by iterator executor>\n".to_owned(),
         )]);
         return Ok(listing);
     };
-    query.root = measured(query.root);
     let version = session.shared.engine.cluster.schema_version();
-    let plan = CachedPlan::new(Plan::Query(query), planned.accesses, version, 0, false);
+    let plan = CachedPlan::new(plan, planned.accesses, version, 0, false);
     let plan = inner_plan::lock_compiled(session, Compiled::Plan(Arc::new(plan)))?;
-    inner_plan::query(session, inner_plan::query_of(&plan)?, &mut Nowhere)?;
+    if let Some(query) = rows_of(&plan.plan) {
+        inner_plan::query(session, &query, &mut Nowhere)?;
+    }
     let (columns, rows) = optimizer::explain::analyzed(&plan.plan);
     Ok(Listing {
         columns,
         rows,
         pending_filter: None,
     })
+}
+
+/// The plan with measures; `None` for a write without a query: its rows cannot be read without it.
+fn measured_plan(mut plan: Plan) -> Option<Plan> {
+    let root = match &mut plan {
+        Plan::Query(query) => &mut query.root,
+        Plan::FoundWrite(write) => &mut write.root,
+        Plan::Insert(insert) => match &mut insert.source {
+            InsertSource::Query(query) if insert.given_rows.is_none() => &mut query.root,
+            _ => return None,
+        },
+        Plan::Update(_) | Plan::Delete(_) => return None,
+    };
+    *root = measured(std::mem::replace(root, Rel::OneRow));
+    Some(plan)
+}
+
+/// The query of a plan: of a write, what it reads. As in MySQL, nothing is written.
+fn rows_of(plan: &Plan) -> Option<Cow<'_, QueryPlan>> {
+    match plan {
+        Plan::Query(query) => Some(Cow::Borrowed(query)),
+        Plan::Insert(insert) => match &insert.source {
+            InsertSource::Query(query) => Some(Cow::Borrowed(query)),
+            _ => None,
+        },
+        Plan::FoundWrite(write) => Some(Cow::Owned(QueryPlan::of_write(write))),
+        Plan::Update(_) | Plan::Delete(_) => None,
+    }
 }
 
 /// Fails with 1235 for a format without measurements.

@@ -1,5 +1,6 @@
 //! FLUSH: the only cache that could be stale is that of verified passwords. FLUSH TABLES may lock.
 
+use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use schema::privilege::Privilege;
 use syntax::ast::FlushKind;
@@ -30,9 +31,12 @@ pub fn refresh(session: &mut Session, bits: u8) -> Result<()> {
 /// FLUSH of everything but tables.
 ///
 /// # Errors
-/// 1227 without the privilege for one of them.
+/// 1227 without the privilege for one of them, 1100 for FLUSH PRIVILEGES under LOCK TABLES of other tables.
 pub fn run(session: &Session, kinds: &[FlushKind]) -> Result<()> {
     kinds.iter().try_for_each(|kind| check(&session.client, *kind))?;
+    if kinds.contains(&FlushKind::Privileges) {
+        session.table_locks.check_accounts(Use::Read)?;
+    }
     kinds.iter().for_each(|kind| flush(session, *kind));
     Ok(())
 }

@@ -14,7 +14,7 @@ use types::{Error, Result, errno};
 
 use super::account::{check_manages_accounts, check_system_users, named, named_roles, tell_other_nodes};
 use crate::client::{Client, SYSTEM_USER, chosen_roles};
-use crate::instance_lock;
+use crate::instance_lock::accounts_to_change;
 use crate::session::Session;
 
 /// GRANT.
@@ -24,7 +24,6 @@ pub fn grant(
     users: &[AccountName],
     grantor: Option<&GrantAs>,
 ) -> Result<()> {
-    let _entered = instance_lock::enter(session)?;
     let client = &session.client;
     let accounts = &session.shared.catalog.accounts;
     let users = named(client, users);
@@ -42,7 +41,7 @@ pub fn grant(
         restrictions: &restrictions,
         partial_revokes: partial_revokes(session),
     };
-    accounts.grant(grant, &users, by)?;
+    accounts_to_change(session)?.grant(grant, &users, by)?;
     tell_other_nodes(session)
 }
 
@@ -53,7 +52,6 @@ pub fn revoke(
     users: &[AccountName],
     leniency: Leniency,
 ) -> Result<()> {
-    let _entered = instance_lock::enter(session)?;
     let client = &session.client;
     let accounts = &session.shared.catalog.accounts;
     let users = named(client, users);
@@ -62,11 +60,11 @@ pub fn revoke(
         Some(grant) => {
             check_may_grant(client, grant)?;
             check_revokes_within_restrictions(client, grant, &users, &accounts.current())?;
-            accounts.revoke(grant, &users, leniency, partial_revokes(session))?
+            accounts_to_change(session)?.revoke(grant, &users, leniency, partial_revokes(session))?
         }
         None => {
             check_manages_accounts(client)?;
-            accounts.revoke_everything(&users, leniency)?
+            accounts_to_change(session)?.revoke_everything(&users, leniency)?
         }
     };
     session.diagnostics.add_all(warnings);

@@ -56,20 +56,13 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
         });
     }
     let lease_term = lease_term(&session.shared.engine.cluster);
-    let locks = loop {
-        let locks = acquire(session, named.iter().map(|one| (one.id, one.write)))?;
-        // During the wait, a table may have been replaced by another one of the same name.
-        let mut moved = false;
+    let locks = acquire_present(session, || {
+        let schema = session.shared.engine.cluster.schema();
         for one in &mut named {
-            let schema = session.shared.engine.cluster.schema();
-            let now = schema.require_table(&one.name.database, &one.name.name)?.id;
-            moved |= now != one.id;
-            one.id = now;
+            one.id = schema.require_table(&one.name.database, &one.name.name)?.id;
         }
-        if !moved {
-            break locks;
-        }
-    };
+        Ok(ids(&named))
+    })?;
     session.table_locks.set(locks, LockKind::Named(named), lease_term);
     Ok(())
 }
@@ -142,17 +135,37 @@ pub fn lock_all(session: &mut Session) -> Result<()> {
     session.table_locks.are_all_locked()?;
     session.table_locks.unlock();
     let cluster = &session.shared.engine.cluster;
-    let ids: Vec<i64> = {
+    let lease_term = lease_term(cluster);
+    let locks = acquire_present(session, || {
         let schema = cluster.schema();
         let tables = schema.databases.values().flat_map(|d| d.tables.values());
-        tables.map(|table| table.id).collect()
-    };
-    let lease_term = lease_term(cluster);
-    let locks = acquire(session, ids.into_iter().map(|id| (id, false)))?;
+        Ok(tables.map(|table| (table.id, false)).collect())
+    })?;
     session
         .table_locks
         .set(locks, LockKind::AllForReading, lease_term);
     Ok(())
+}
+
+fn ids(tables: &[LockedTable]) -> Vec<(i64, bool)> {
+    tables.iter().map(|one| (one.id, one.write)).collect()
+}
+
+/// Locks the tables that `find` returns now. During the wait, a table may have been replaced by another one of the
+/// same name. So `find` is called again while the locks are held, until it returns what is locked.
+fn acquire_present(
+    session: &Session,
+    mut find: impl FnMut() -> Result<Vec<(i64, bool)>>,
+) -> Result<SessionLocks> {
+    let mut wanted = find()?;
+    loop {
+        let locks = acquire(session, wanted.iter().copied())?;
+        let present = find()?;
+        if present == wanted {
+            return Ok(locks);
+        }
+        wanted = present;
+    }
 }
 
 /// Locks stored tables. A table that is named twice gets the stronger lock.
@@ -193,13 +206,14 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
     let Some(LockKind::Named(mut tables)) = session.table_locks.take().map(|locked| locked.kind) else {
         return result;
     };
-    follow(session, &mut tables);
-    if tables.is_empty() {
-        return result;
-    }
     // If this fails, the statement has done its work, but the session has no locks any more.
     let lease_term = lease_term(&session.shared.engine.cluster);
-    match acquire(session, tables.iter().map(|one| (one.id, one.write))) {
+    let locked = acquire_present(session, || {
+        follow(session, &mut tables);
+        Ok(ids(&tables))
+    });
+    match locked {
+        Ok(_) if tables.is_empty() => result,
         Ok(locks) => {
             session
                 .table_locks
@@ -239,3 +253,6 @@ pub fn check_name(session: &Session, name: &TableName, what: Use) -> Result<()> 
     let table = session.table(name)?;
     session.table_locks.check_table(&table, what)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use schema::definition::TableName;
 use schema::model::wrong_object;
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::Maintenance;
-use types::{Error, Result, Value, errno};
+use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::lock_tables;
 use crate::errors;
@@ -210,11 +210,15 @@ const OPTIMIZED: [(&str, &str); 2] = [
 const NO_REPAIR: (&str, &str) = ("note", "The storage engine for the table doesn't support repair");
 
 pub(super) fn maintenance_listing() -> Listing {
+    let messages = SqlType {
+        kind: TypeKind::MediumText,
+        ..text_type(393_216)
+    };
     Listing::new(&[
         ("Table", text_type(128)),
         ("Op", text_type(10)),
         ("Msg_type", text_type(10)),
-        ("Msg_text", text_type(393_216)),
+        ("Msg_text", messages),
     ])
 }
 

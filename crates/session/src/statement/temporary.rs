@@ -28,7 +28,6 @@ const COPIED: &str = "#sql-altered";
 
 /// CREATE TEMPORARY TABLE and DROP TEMPORARY TABLE.
 pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
-    lock::check_no_xa(session)?;
     match ddl {
         Ddl::CreateTable { name, .. } => may_create(session, name)?,
         Ddl::CreateTableLike { name, source, .. } => {
@@ -204,6 +203,9 @@ fn drop_only(session: &mut Session, names: &[TableName], if_exists: bool) -> Res
         .filter(is_missing)
         .map(|name| format!("{}.{}", name.database, name.name))
         .collect();
+    if missing.len() < names.len() {
+        lock::check_no_xa(session)?;
+    }
     let unknown = |names: &str| format!("Unknown table '{names}'");
     if !missing.is_empty() && !if_exists {
         return Err(Error::new(errno::ER_BAD_TABLE_ERROR, unknown(&missing.join(","))));

@@ -93,6 +93,9 @@ fn ended(result: Result<()>, release: bool) -> Answer {
 fn begin(session: &mut Session, options: BeginOptions) -> Result<()> {
     session.runner().commit()?;
     session.table_locks.unlock_named();
+    if options.read_only == Some(false) {
+        session.check_writable()?;
+    }
     let runner = session.runner();
     runner.transaction.begin(runner.env, options)?;
     let has_snapshot = session.transaction.chained().isolation == Some(Isolation::RepeatableRead);

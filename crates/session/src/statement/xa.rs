@@ -181,13 +181,18 @@ pub fn recover(session: &Session, convert: bool) -> Result<Listing> {
             "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency",
         ));
     }
+    let length = SqlType {
+        length: 12,
+        ..SqlType::BIGINT
+    };
     let data = SqlType::varchar(DATA_CHARS, Collation::DEFAULT);
     let mut listing = Listing::new(&[
-        ("formatID", SqlType::BIGINT),
-        ("gtrid_length", SqlType::BIGINT),
-        ("bqual_length", SqlType::BIGINT),
+        ("formatID", length),
+        ("gtrid_length", length),
+        ("bqual_length", length),
         ("data", data),
-    ]);
+    ])
+    .all_never_null();
     for xid in session.shared.engine.cluster.xa().prepared() {
         let data = [xid.global.as_slice(), &xid.branch].concat();
         listing.push(vec![

@@ -33,7 +33,7 @@ impl Definition {
 
     /// Whether only the configuration can set it, and no statement.
     pub fn is_of_start(&self) -> bool {
-        self.name == "performance_schema"
+        matches!(self.name, "performance_schema" | "persisted_globals_load")
     }
 
     /// The text of warning 1287 for a statement that reads or sets it; `None` if MySQL will keep it.

@@ -102,7 +102,7 @@ pub struct Settings {
 }
 
 /// The variables of [`Settings::plan_environment`].
-const PLAN_ENVIRONMENT: [&str; 11] = [
+const PLAN_ENVIRONMENT: [&str; 12] = [
     "sql_mode",
     "character_set_client",
     "collation_connection",
@@ -114,6 +114,7 @@ const PLAN_ENVIRONMENT: [&str; 11] = [
     "foreign_key_checks",
     "lc_time_names",
     "sql_require_primary_key",
+    "sql_auto_is_null",
 ];
 
 /// See [`Settings::collation_results`].

@@ -35,7 +35,7 @@ pub fn column_list(parser: &mut Parser<'_>) -> Result<Vec<String>> {
     if !parser.eat_kind(Kind::LeftParen) {
         return Ok(Vec::new());
     }
-    let columns = parser.comma_separated(Parser::name)?;
+    let columns = parser.comma_separated(Parser::any_name)?;
     parser.expect_kind(Kind::RightParen)?;
     Ok(columns)
 }

@@ -31,16 +31,49 @@ fn or_chain(parser: &mut Parser<'_>) -> Result<Expr> {
     if !at_or(parser) {
         return Ok(first);
     }
-    let mut list = vec![first];
+    let mut list = operands(parser, first, or_list)?;
     while at_or(parser) {
         if parser.kind() == Kind::PipePipe {
             deprecated::replaced(parser, "|| as a synonym for OR", "OR");
         }
         parser.advance();
-        list.push(parser.apart(xor_chain)?);
+        parser.apart(|parser| {
+            let next = xor_chain(parser)?;
+            list.extend(operands(parser, next, or_list)?);
+            Ok(())
+        })?;
     }
-    parser.grow()?;
     Ok(Expr::Or(list))
+}
+
+/// One operand of AND or OR, or those of the same operator in parentheses: `(a OR b) OR c` is one list, as in MySQL,
+/// so that the chains of object-relational mappers do not become tall trees.
+fn operands(
+    parser: &mut Parser<'_>,
+    operand: Expr,
+    same: fn(Expr) -> Result<Vec<Expr>, Expr>,
+) -> Result<Vec<Expr>> {
+    match same(operand) {
+        Ok(list) => Ok(list),
+        Err(other) => {
+            parser.grow()?;
+            Ok(vec![other])
+        }
+    }
+}
+
+fn or_list(expr: Expr) -> Result<Vec<Expr>, Expr> {
+    match expr {
+        Expr::Or(list) => Ok(list),
+        other => Err(other),
+    }
+}
+
+fn and_list(expr: Expr) -> Result<Vec<Expr>, Expr> {
+    match expr {
+        Expr::And(list) => Ok(list),
+        other => Err(other),
+    }
 }
 
 fn at_or(parser: &Parser<'_>) -> bool {
@@ -61,15 +94,18 @@ fn and_chain(parser: &mut Parser<'_>) -> Result<Expr> {
     if !at_and(parser) {
         return Ok(first);
     }
-    let mut list = vec![first];
+    let mut list = operands(parser, first, and_list)?;
     while at_and(parser) {
         if parser.kind() == Kind::AndAnd {
             deprecated::replaced(parser, "&&", "AND");
         }
         parser.advance();
-        list.push(parser.apart(negation)?);
+        parser.apart(|parser| {
+            let next = negation(parser)?;
+            list.extend(operands(parser, next, and_list)?);
+            Ok(())
+        })?;
     }
-    parser.grow()?;
     Ok(Expr::And(list))
 }
 
@@ -368,6 +404,11 @@ mod tests {
         for (text, expected) in [
             ("a or b xor c and d", "(a or (b xor (c and d)))"),
             ("a || b && c", "(a or (b and c))"),
+            (
+                "((a or b) or c) or (d or (e and f))",
+                "(a or b or c or d or (e and f))",
+            ),
+            ("a and (b and (c or d)) and (e)", "(a and b and (c or d) and e)"),
             ("not a = b and c", "((not (a = b)) and c)"),
             ("a = b like c", "(a = (b like c))"),
             ("a = b = c", "((a = b) = c)"),
@@ -475,6 +516,8 @@ mod tests {
         for text in [
             format!("a = 0{}", many(" and a = 1", 10_000)),
             format!("a = 0{}", many(" or a = 1", 10_000)),
+            format!("{}a = 0{}", many("(", 10_000), many(" or a = 1)", 10_000)),
+            format!("{}a = 0{}", many("(", 10_000), many(") and a = 1", 10_000)),
             format!("a in (0{})", many(", 1", 10_000)),
             format!("{}1{}", many("(", 30_000), many(")", 30_000)),
             format!("{}1{}", many("(", 200), many("+1)", 200)),

@@ -133,6 +133,10 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
             .to_string(),
         Expr::Function { name, args } if name.eq_ignore_ascii_case("name_const") => match args.first() {
             Some(Expr::Text(name)) => name.clone(),
+            Some(Expr::Introduced { bytes: name, .. } | Expr::Bytes(name)) => {
+                String::from_utf8_lossy(name).into_owned()
+            }
+            Some(Expr::Number(NumberText::Integer(name) | NumberText::Decimal(name))) => name.clone(),
             _ => strip_comments(source, mode).into_owned(),
         },
         _ => strip_comments(source, mode).into_owned(),

@@ -50,7 +50,7 @@ mod window;
 mod write;
 mod xa;
 
-use types::name::{check_length, too_long};
+use types::name::check_length;
 use types::{Error, Result, SqlMode, Warning, errno};
 
 use crate::ast::{BinaryOp, Expr, ObjectName, UnaryOp};
@@ -73,9 +73,6 @@ pub const MAX_PARENTHESES: u32 = 32_000;
 const NEAR_BYTES: usize = 80;
 /// The protocol counts parameters with 16 bits.
 const MAX_PARAMETERS: usize = 65_535;
-/// The longest alias, in characters.
-const MAX_ALIAS_CHARS: usize = 256;
-
 /// A cursor over a text's tokens.
 pub struct Parser<'a> {
     lexer: Lexer<'a>,
@@ -340,6 +337,13 @@ impl<'a> Parser<'a> {
     /// A name: a word that is not reserved, or a quoted one. A quoted name may be empty: the lookup of such a
     /// name then fails.
     pub fn name(&mut self) -> Result<String> {
+        let name = self.any_name()?;
+        check_length(&name)?;
+        Ok(name)
+    }
+
+    /// A name of any length: an alias, or a name that only means what has been defined elsewhere.
+    pub fn any_name(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !self.is_reserved() && !has_carried(self.word()) && !calls::is_called(self) => {
                 self.unquoted_name()
@@ -347,31 +351,37 @@ impl<'a> Parser<'a> {
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
-        self.finish_name(name)
+        self.advance();
+        Ok(name)
     }
 
-    /// An alias: a name that may be as long as 256 characters, since columns are named by expressions too.
+    /// The same of an alias, which may be the name of a function.
     pub fn alias_name(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.unquoted_name(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
-        if name.chars().count() > MAX_ALIAS_CHARS {
-            return Err(too_long(&name));
-        }
         self.advance();
         Ok(name)
     }
 
     /// A name after a point, where reserved words are names too.
     pub fn name_behind_point(&mut self) -> Result<String> {
+        let name = self.any_name_behind_point()?;
+        check_length(&name)?;
+        Ok(name)
+    }
+
+    /// The same of any length.
+    pub fn any_name_behind_point(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !has_carried(self.word()) => self.unquoted_name(),
             Kind::QuotedWord => unquote_name(self.word()),
             _ => return self.fail(),
         };
-        self.finish_name(name)
+        self.advance();
+        Ok(name)
     }
 
     fn unquoted_name(&mut self) -> String {
@@ -380,12 +390,6 @@ impl<'a> Parser<'a> {
             deprecated::removed(self, "$ as the first character of an unquoted identifier");
         }
         name.to_owned()
-    }
-
-    fn finish_name(&mut self, name: String) -> Result<String> {
-        check_length(&name)?;
-        self.advance();
-        Ok(name)
     }
 
     /// A name or a string, as MySQL allows it for variables' values, engines, character sets.
@@ -446,6 +450,21 @@ impl<'a> Parser<'a> {
         }
         let Ok(number) = self.word().parse() else {
             return self.fail();
+        };
+        self.advance();
+        Ok(number)
+    }
+
+    /// A number in a place where MySQL drops what is after the point or the `e`, and takes the largest number for one
+    /// that is too large.
+    pub fn truncated_unsigned(&mut self) -> Result<u64> {
+        if !matches!(self.token.kind, Kind::Integer | Kind::Decimal | Kind::Float) {
+            return self.fail();
+        }
+        let digits = self.word().split(|c: char| !c.is_ascii_digit()).next();
+        let number = match digits.unwrap_or_default() {
+            "" => 0,
+            digits => digits.parse().unwrap_or(u64::MAX),
         };
         self.advance();
         Ok(number)

@@ -99,10 +99,10 @@ pub fn column(parser: &mut Parser<'_>) -> Result<Expr> {
 }
 
 pub fn column_name(parser: &mut Parser<'_>) -> Result<ColumnName> {
-    let mut names = vec![parser.name()?];
+    let mut names = vec![parser.any_name()?];
     while names.len() < 3 && parser.kind() == Kind::Dot && parser.peek().kind != Kind::Star {
         parser.advance();
-        names.push(parser.name_behind_point()?);
+        names.push(parser.any_name_behind_point()?);
     }
     let column = names.pop().unwrap_or_default();
     let mut table = names.pop();
@@ -124,7 +124,7 @@ pub fn table_alias(parser: &mut Parser<'_>) -> Result<Option<String>> {
     let has_as = parser.eat(Kw::AS);
     match parser.kind() {
         Kind::QuotedWord => Ok(Some(parser.alias_name()?)),
-        Kind::Word if has_as || !parser.is_reserved() => Ok(Some(parser.name()?)),
+        Kind::Word if has_as || !parser.is_reserved() => Ok(Some(parser.any_name()?)),
         _ if has_as => parser.fail(),
         _ => Ok(None),
     }

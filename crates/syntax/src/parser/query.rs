@@ -1,6 +1,6 @@
 //! Query expressions: set operations, WITH, and the clauses that may follow any query.
 
-use types::Result;
+use types::{Error, Result};
 
 use super::{Parser, clauses, into, select, values};
 use crate::ast::{
@@ -34,13 +34,18 @@ pub fn query_behind(parser: &mut Parser<'_>, first: QueryBody) -> Result<Query> 
         into_place = place;
         into
     });
-    if into.is_none() {
-        into = into::select_into(parser)?;
-    }
+    let has_own = has_into(&body);
+    let mut further = |parser: &mut Parser<'_>| match into::select_into(parser)? {
+        Some(_) if has_own || into.is_some() => Err(several_intos()),
+        None => Ok(()),
+        found => {
+            into = found;
+            Ok(())
+        }
+    };
+    further(parser)?;
     let locking = locking(parser)?;
-    if into.is_none() {
-        into = into::select_into(parser)?;
-    }
+    further(parser)?;
     Ok(Query {
         into,
         into_place,
@@ -59,7 +64,7 @@ pub fn with_clause(parser: &mut Parser<'_>) -> Result<Option<With>> {
     let recursive = parser.eat(Kw::RECURSIVE);
     let is_first_select = std::mem::take(&mut parser.is_first_select);
     let tables = parser.comma_separated(|parser| {
-        let name = parser.name()?;
+        let name = parser.any_name()?;
         let columns = clauses::column_list(parser)?;
         parser.expect(Kw::AS)?;
         let query = parser.query_in_parentheses()?;
@@ -199,6 +204,20 @@ fn into_of_last(body: &mut QueryBody) -> Option<(Box<SelectInto>, IntoPlace)> {
         QueryBody::SetOperation { rest, .. } => into_of_operand(&mut rest.last_mut()?.operand),
         _ => None,
     }
+}
+
+/// Whether a query that is no set operation has an INTO of its own.
+fn has_into(body: &QueryBody) -> bool {
+    match body {
+        QueryBody::Select(select) => select.into.is_some(),
+        QueryBody::Nested(query) => query.into.is_some() || has_into(&query.body),
+        QueryBody::Values(_) | QueryBody::SetOperation { .. } => false,
+    }
+}
+
+/// Error 3953.
+fn several_intos() -> Error {
+    Error::new(3953, "Multiple INTO clauses in one query block.")
 }
 
 fn into_of_operand(operand: &mut QueryBody) -> Option<(Box<SelectInto>, IntoPlace)> {

@@ -1,6 +1,6 @@
 //! Query blocks: one SELECT each.
 
-use types::{Error, Result, errno};
+use types::{Error, Result, Warning, errno};
 
 use super::literal::item_name;
 use super::{Parser, deprecated, hints, into, table_ref, window};
@@ -125,18 +125,18 @@ fn all_of(parser: &mut Parser<'_>) -> Result<Option<SelectItem>> {
         return Ok(None);
     }
     let mut ahead = parser.fork();
-    if ahead.name().is_err() {
+    if ahead.any_name().is_err() {
         return Ok(None);
     }
     ahead.advance();
     let mut is_all = ahead.kind() == Kind::Star;
-    if !is_all && ahead.name_behind_point().is_ok() && ahead.eat_kind(Kind::Dot) {
+    if !is_all && ahead.any_name_behind_point().is_ok() && ahead.eat_kind(Kind::Dot) {
         is_all = ahead.kind() == Kind::Star;
     }
     if !is_all {
         return Ok(None);
     }
-    let first = parser.name()?;
+    let first = parser.any_name()?;
     parser.expect_kind(Kind::Dot)?;
     let name = if parser.kind() == Kind::Star {
         if first.is_empty() {
@@ -147,7 +147,7 @@ fn all_of(parser: &mut Parser<'_>) -> Result<Option<SelectItem>> {
             name: first,
         }
     } else {
-        let name = parser.name_behind_point()?;
+        let name = parser.any_name_behind_point()?;
         parser.expect_kind(Kind::Dot)?;
         crate::ast::ObjectName {
             database: Some(first),
@@ -167,13 +167,26 @@ pub fn aliased_expression(parser: &mut Parser<'_>) -> Result<Expr> {
 
 fn item_alias(parser: &mut Parser<'_>) -> Result<Option<String>> {
     let has_as = parser.eat(Kw::AS);
-    match parser.kind() {
-        Kind::Text => Ok(Some(parser.text_literal()?)),
-        Kind::QuotedWord => Ok(Some(parser.alias_name()?)),
-        Kind::Word if has_as || !parser.is_reserved() => Ok(Some(parser.alias_name()?)),
-        _ if has_as => parser.fail(),
-        _ => Ok(None),
+    let alias = match parser.kind() {
+        Kind::Text => parser.text_literal()?,
+        Kind::QuotedWord => parser.alias_name()?,
+        Kind::Word if has_as || !parser.is_reserved() => parser.alias_name()?,
+        _ if has_as => return parser.fail(),
+        _ => return Ok(None),
+    };
+    Ok(Some(cut_alias(parser, alias)))
+}
+
+/// An alias without its characters beyond the 256th, and MySQL's warning, which is about something else.
+fn cut_alias(parser: &mut Parser<'_>, mut alias: String) -> String {
+    const ALIAS_CHARS: usize = 256;
+    const ER_REMOVED_SPACES: u16 = 1466;
+    if let Some((end, _)) = alias.char_indices().nth(ALIAS_CHARS) {
+        let message = format!("Leading spaces are removed from name '{alias}'");
+        parser.warnings.push(Warning::warning(ER_REMOVED_SPACES, message));
+        alias.truncate(end);
     }
+    alias
 }
 
 fn clauses_of_tables(parser: &mut Parser<'_>, select: &mut Select) -> Result<()> {

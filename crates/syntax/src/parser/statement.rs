@@ -133,7 +133,7 @@ fn statement(parser: &mut Parser<'_>) -> Result<Statement> {
         Some(Kw::DEALLOCATE) => {
             parser.advance();
             parser.expect(Kw::PREPARE)?;
-            let name = parser.name()?;
+            let name = parser.any_name()?;
             Ok(Statement::Deallocate { name })
         }
         Some(Kw::DO) => {
@@ -221,7 +221,7 @@ fn drop_object(parser: &mut Parser<'_>) -> Result<Statement> {
         return account::drop_role(parser);
     }
     if parser.eat(Kw::PREPARE) {
-        let name = parser.name()?;
+        let name = parser.any_name()?;
         return Ok(Statement::Deallocate { name });
     }
     if let Some(kind) = unsupported::object_kind(parser) {
@@ -304,7 +304,7 @@ fn explain(parser: &mut Parser<'_>) -> Result<Statement> {
 
 fn prepare(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
-    let name = parser.name()?;
+    let name = parser.any_name()?;
     parser.expect(Kw::FROM)?;
     let source = match parser.kind() {
         Kind::Text => PrepareSource::Text(parser.text_literal()?),
@@ -316,7 +316,7 @@ fn prepare(parser: &mut Parser<'_>) -> Result<Statement> {
 
 fn execute(parser: &mut Parser<'_>) -> Result<Statement> {
     parser.advance();
-    let name = parser.name()?;
+    let name = parser.any_name()?;
     let using = if parser.eat(Kw::USING) {
         parser.comma_separated(names::user_variable_name)?
     } else {

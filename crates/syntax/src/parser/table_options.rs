@@ -47,7 +47,7 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
         options.engine = Some(parser.name_or_text()?);
     } else if parser.eat(Kw::AUTO_INCREMENT) {
         parser.eat_kind(Kind::Equal);
-        options.auto_increment = Some(parser.unsigned()?);
+        options.auto_increment = Some(parser.truncated_unsigned()?);
     } else if parser.eat(Kw::AUTO_RANDOM_BASE) {
         parser.eat_kind(Kind::Equal);
         options.auto_random_base = Some(parser.unsigned()?);
@@ -69,7 +69,7 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
         parser.eat_kind(Kind::Equal);
         let start = parser.start();
         let value = match parser.kind() {
-            Kind::Integer => parser.unsigned()?.to_string(),
+            Kind::Integer | Kind::Decimal | Kind::Float => parser.truncated_unsigned()?.to_string(),
             Kind::Text => parser.text_literal()?,
             Kind::Word | Kind::QuotedWord => {
                 let word = parser.word().to_owned();

@@ -85,7 +85,7 @@ pub fn end_transaction(parser: &mut Parser<'_>) -> Result<TransactionStatement> 
     parser.eat(Kw::WORK);
     if !is_commit && parser.eat(Kw::TO) {
         parser.eat(Kw::SAVEPOINT);
-        let name = parser.name()?;
+        let name = parser.any_name()?;
         return Ok(TransactionStatement::RollbackTo(name));
     }
     let mut completion = Completion::default();
@@ -113,10 +113,10 @@ pub fn savepoint(parser: &mut Parser<'_>) -> Result<TransactionStatement> {
     parser.advance();
     if release {
         parser.expect(Kw::SAVEPOINT)?;
-        let name = parser.name()?;
+        let name = parser.any_name()?;
         return Ok(TransactionStatement::ReleaseSavepoint(name));
     }
-    let name = parser.name()?;
+    let name = parser.any_name()?;
     Ok(TransactionStatement::Savepoint(name))
 }
 

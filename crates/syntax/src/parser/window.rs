@@ -13,7 +13,7 @@ pub fn window_clause(parser: &mut Parser<'_>) -> Result<Vec<NamedWindow>> {
         return Ok(Vec::new());
     }
     parser.comma_separated(|parser| {
-        let name = parser.name()?;
+        let name = parser.any_name()?;
         parser.expect(Kw::AS)?;
         let spec = window_spec(parser)?;
         Ok(NamedWindow { name, spec })
@@ -72,7 +72,7 @@ fn row_count(parser: &mut Parser<'_>) -> Result<Expr> {
         Kind::Integer | Kind::Parameter | Kind::At => parser.primary(),
         // In MySQL, a name here is a variable of a stored program.
         Kind::Word | Kind::QuotedWord if !parser.is_reserved() => {
-            let name = parser.name()?;
+            let name = parser.any_name()?;
             Err(Error::new(
                 errno::ER_SP_UNDECLARED_VAR,
                 format!("Undeclared variable: {name}"),
@@ -88,7 +88,7 @@ pub fn over(parser: &mut Parser<'_>, function: Expr) -> Result<Expr> {
     let window = if parser.kind() == Kind::LeftParen {
         Window::Spec(Box::new(window_spec(parser)?))
     } else {
-        Window::Named(parser.name()?)
+        Window::Named(parser.any_name()?)
     };
     parser.grow()?;
     Ok(Expr::Over {
@@ -101,7 +101,7 @@ fn window_spec(parser: &mut Parser<'_>) -> Result<WindowSpec> {
     parser.expect_kind(Kind::LeftParen)?;
     let at_clause = parser.kind() == Kind::RightParen
         || parser.is_any(&[Kw::PARTITION, Kw::ORDER, Kw::ROWS, Kw::RANGE, Kw::GROUPS]);
-    let base = if at_clause { None } else { Some(parser.name()?) };
+    let base = if at_clause { None } else { Some(parser.any_name()?) };
     let partition_by = if parser.eat_all(&[Kw::PARTITION, Kw::BY]) {
         parser.comma_separated(Parser::expression)?
     } else {

@@ -110,10 +110,10 @@ fn is_query_in_parentheses(parser: &Parser<'_>) -> bool {
 }
 
 fn row_alias(parser: &mut Parser<'_>) -> Result<RowAlias> {
-    let name = parser.name()?;
+    let name = parser.any_name()?;
     let mut columns = Vec::new();
     if parser.eat_kind(Kind::LeftParen) {
-        columns = parser.comma_separated(Parser::name)?;
+        columns = parser.comma_separated(Parser::any_name)?;
         parser.expect_kind(Kind::RightParen)?;
     }
     Ok(RowAlias { name, columns })

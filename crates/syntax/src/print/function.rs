@@ -68,6 +68,13 @@ pub fn function(printer: &mut Printer<'_>, name: &str, args: &[Expr]) {
             printer.expr(document);
             printer.put(")");
         }
+        // No digits after the point is what they have without the number.
+        (
+            "now" | "sysdate" | "curtime" | "utc_time" | "utc_timestamp",
+            [Expr::Number(NumberText::Integer(digits))],
+        ) if digits == "0" => {
+            printer.call(&name, &[]);
+        }
         ("bin", [number]) => conv(printer, number, 2),
         ("oct", [number]) => conv(printer, number, 8),
         ("from_unixtime", [seconds, format]) => {

@@ -137,6 +137,8 @@ const EXPRESSIONS: &[(&str, &str)] = &[
     ("utc_time()", "utc_time()"),
     ("utc_timestamp(3)", "utc_timestamp(3)"),
     ("sysdate(2)", "sysdate(2)"),
+    ("now(0)", "now()"),
+    ("utc_time(0)", "utc_time()"),
     ("curtime()", "curtime()"),
     ("current_time(1)", "curtime(1)"),
     ("now(6)", "now(6)"),

@@ -80,6 +80,7 @@ fn frame_offset(printer: &mut Printer<'_>, offset: &FrameOffset) {
         printer.expr(&offset.amount);
         printer.put(" ");
         printer.expr(unit);
+        printer.put(" ");
     } else {
         printer.expr(&offset.amount);
     }

@@ -7,6 +7,7 @@ mod claims;
 mod deadlock;
 mod engine_status;
 pub mod foreign_keys;
+mod histories;
 mod index_build;
 pub mod kills;
 mod lost_update;
@@ -49,6 +50,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("jobs are claimed once", claims::check),
         ("a reader's snapshot never moves", snapshot::check),
         ("what an answer says is so", answers::check),
+        ("one order explains all reads and commits", histories::check),
     ] {
         report.check(&format!("concurrency: {name}"), promise(address));
     }

@@ -134,7 +134,7 @@ impl<'q> LineQuery<'q> {
     fn new(assigned: &'q AssignedSubqueries, memory: &'q Memory<'q>) -> Self {
         Self {
             assignment: assigned.assignment,
-            query: RowQuery::anew(&assigned.root, &assigned.outer, memory),
+            query: RowQuery::anew(&assigned.query, memory),
         }
     }
 }

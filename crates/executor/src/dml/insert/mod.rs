@@ -12,6 +12,7 @@ mod on_duplicate;
 mod rows;
 
 use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -20,7 +21,7 @@ use functions::Expr;
 use kv::{Timestamp, Transaction};
 use planner::plan::{InsertMode, InsertPlan, InsertSource, QueryPlan, Rel};
 use schema::layout::RowHandle;
-use schema::model::{Handle, Table};
+use schema::model::{Handle, IndexPart, Table};
 use types::{Error, Result};
 
 use self::existing::existing;
@@ -29,17 +30,19 @@ use self::rows::{NewRow, NewRows, RowMaker, Template};
 use super::auto_increment::number_of;
 use super::foreign_key::ForeignKeys;
 use super::image::{Image, ImageMaker, UniqueKey, is_misplaced};
+use super::row_check::{self, ViewChecker};
 use super::table_codec::TableCodec;
 use super::touched::Touched;
 use super::writer::{Conflict, Writer};
-use super::{assign, duplicate, row_check};
-use crate::batch::{ALL_ROWS, batch_bytes};
+use super::{assign, duplicate};
+use crate::batch::ALL_ROWS;
 use crate::context::{DmlResult, ExecContext};
 use crate::dml::{last_insert_id_set, warn};
 use crate::env::{Env, check_interrupted};
 use crate::memory::Memory;
 use crate::operator::{sort, tree};
 use crate::source::ReadSource;
+use crate::spill::HeldRows;
 
 /// Runs an INSERT or REPLACE in a transaction. On failure the caller undoes what was written.
 ///
@@ -54,7 +57,11 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         None => Cow::Owned(Template::of(plan, &layout.codec, ctx.eval)?),
     };
     let memory = match (&plan.source, &plan.foreign_keys) {
-        (InsertSource::Values(_) | InsertSource::Literals(_), None) if plan.subqueries().is_empty() => None,
+        (InsertSource::Values(_) | InsertSource::Literals(_), None)
+            if plan.row_queries().next().is_none() =>
+        {
+            None
+        }
         _ => Some(Memory::in_transaction(ctx, txn)),
     };
     let mut insert = Insert {
@@ -69,6 +76,7 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
             _ => None,
         },
         keys: ForeignKeys::of(plan.foreign_keys.as_deref(), memory.as_ref(), ctx)?,
+        check: ViewChecker::of(plan.check.as_ref(), memory.as_ref())?,
         result: DmlResult::default(),
         last_id: 0,
     };
@@ -130,6 +138,7 @@ struct Insert<'p> {
     rows: RowMaker<'p>,
     on_duplicate: Option<OnDuplicate<'p>>,
     keys: Option<ForeignKeys<'p>>,
+    check: Option<ViewChecker<'p>>,
     result: DmlResult,
     /// The AUTO_INCREMENT column's value in the last row, as the statement wrote it. It is the insert id if
     /// the statement wrote rows and generated no id.
@@ -154,7 +163,7 @@ impl Insert<'_> {
         let holds_least_after_sort = sort::holds_least_after_sort(&below);
         if query.locking.or(implied).is_some() {
             let gathers = !locks_at_once(&below, false, implied.is_some());
-            let mut gathered = Vec::new();
+            let mut gathered = HeldRows::builder();
             let mut root = None;
             loop {
                 let mut source = ReadSource::Transaction(txn);
@@ -169,8 +178,7 @@ impl Insert<'_> {
                 };
                 match root.next(&mut env, ALL_ROWS)? {
                     Some(batch) if gathers => {
-                        memory.grow(batch_bytes(&batch))?;
-                        gathered.push(batch);
+                        gathered.add(batch, memory, ctx)?;
                     }
                     Some(batch) => {
                         let new = self.rows_of(&batch, query, projected);
@@ -180,7 +188,8 @@ impl Insert<'_> {
                 }
             }
             let mut writer = Writer::new(txn, maker, ctx);
-            for batch in gathered {
+            let mut gathered = Rc::new(gathered.finish()?).read()?;
+            while let Some(batch) = gathered.next()? {
                 let new = self.rows_of(&batch, query, projected);
                 self.write(new, &mut writer)?;
             }
@@ -233,8 +242,8 @@ impl Insert<'_> {
         }
         for (row, image) in rows.into_iter().zip(images) {
             warnings.report_until(row.warned);
-            let check = self.plan.check.as_ref();
-            if !row_check::view_admits(check, &row.values, self.plan.ignore, self.ctx.eval)? {
+            let (check, ignore) = (self.check.as_ref(), self.plan.ignore);
+            if !row_check::view_admits(check, &row.values, ignore, writer.txn, self.ctx)? {
                 self.rows.keep_unused_id(&row);
                 continue;
             }
@@ -309,6 +318,10 @@ impl Insert<'_> {
                 _ if conflict.is_building => {
                     return Err(self.duplicate(conflict.key, &row));
                 }
+                // The last id is repeated when ids have run out: the row that has it is no older version of this one.
+                (InsertMode::Replace, _) if self.rows.has_made_part(&row, &self.parts_of(conflict.key)) => {
+                    return Err(self.duplicate(conflict.key, &row));
+                }
                 (InsertMode::Replace, _) => {
                     if self.replace(&row, &image, conflict, writer)? {
                         self.note_last_id(&row);
@@ -380,15 +393,18 @@ impl Insert<'_> {
     /// except for the last one when ids have run out. Here a client of another server can have inserted it
     /// explicitly, out of the range that this server has leased.
     fn is_id_of_another_server(&self, row: &NewRow, conflict: Conflict) -> bool {
-        let parts = match conflict.key {
+        self.ctx.cluster.node().is_some() && self.rows.has_made_key(row, &self.parts_of(conflict.key))
+    }
+
+    fn parts_of(&self, key: UniqueKey) -> Vec<IndexPart> {
+        match key {
             UniqueKey::Primary => self.table.primary_parts(),
             UniqueKey::Index(index) => self
                 .table
                 .indexes
                 .get(index)
                 .map_or_else(Vec::new, |index| index.parts.clone()),
-        };
-        self.ctx.cluster.node().is_some() && self.rows.has_made_key(row, &parts)
+        }
     }
 
     fn give_another_id(

@@ -1,6 +1,5 @@
 //! ON DUPLICATE KEY UPDATE: the existing row is changed instead of an insert.
 
-use planner::RowCheck;
 use planner::plan::{AssignedSubqueries, InsertPlan, RowUpdate};
 use schema::model::Table;
 use types::{Error, Result, Value};
@@ -13,7 +12,7 @@ use crate::dml::defaults::now;
 use crate::dml::duplicate;
 use crate::dml::foreign_key::ForeignKeys;
 use crate::dml::image::is_misplaced;
-use crate::dml::row_check;
+use crate::dml::row_check::{self, ViewChecker};
 use crate::dml::touched::Touched;
 use crate::dml::warn;
 use crate::dml::writer::{Writer, unique_keys};
@@ -25,7 +24,7 @@ pub(super) struct OnDuplicate<'p> {
     update: &'p RowUpdate,
     /// Those of the assignments, by their positions in the list.
     subqueries: Vec<(usize, RowQuery<'p>)>,
-    check: Option<&'p RowCheck>,
+    check: Option<ViewChecker<'p>>,
     ignore: bool,
     /// The statement has several rows of VALUES, of which none fails for a NULL that an update assigns.
     has_several_rows: bool,
@@ -61,14 +60,14 @@ impl<'p> OnDuplicate<'p> {
     ) -> Result<Self> {
         let query = |assigned: &'p AssignedSubqueries| {
             let memory = memory.ok_or_else(|| Error::internal("a subquery without its memory"))?;
-            let query = RowQuery::new(&assigned.root, &assigned.outer, memory);
+            let query = RowQuery::new(&assigned.query, memory);
             Ok((assigned.assignment, query))
         };
         Ok(Self {
             table: &plan.table,
             update,
             subqueries: update.subqueries.iter().map(query).collect::<Result<_>>()?,
-            check: plan.check.as_ref(),
+            check: ViewChecker::of(plan.check.as_ref(), memory)?,
             ignore: plan.ignore,
             has_several_rows: plan.given_rows.is_some_and(|rows| rows > 1),
             touched,
@@ -119,7 +118,8 @@ impl<'p> OnDuplicate<'p> {
         if let Some(computed) = &self.computed {
             computed.generate(&mut new, number, nulls, ctx.eval)?;
         }
-        if !row_check::admits(self.check, self.computed.as_ref(), &new, self.ignore, ctx.eval)? {
+        let (check, computed) = (self.check.as_ref(), self.computed.as_ref());
+        if !row_check::admits(check, computed, &new, self.ignore, writer.txn, ctx)? {
             return Ok(Changed::default());
         }
         let maker = writer.maker;

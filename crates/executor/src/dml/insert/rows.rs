@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
-use planner::RowCheck;
-use planner::plan::{InsertPlan, QueryPlan};
+use planner::plan::{InsertPlan, QueryPlan, ViewCheck};
 use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
 use types::{Error, Result, SqlType, Value};
@@ -130,7 +129,7 @@ pub(super) struct RowMaker<'p> {
     pub(super) template: Cow<'p, Template>,
     /// Set if the table has generated columns or CHECK constraints.
     computed: Option<Computed<'p>>,
-    check: Option<&'p RowCheck>,
+    check: Option<&'p ViewCheck>,
     ignore: bool,
     /// Missing defaults are reported once, after the first row's values have been converted without an error.
     reported_missing: bool,
@@ -265,6 +264,12 @@ impl<'p> RowMaker<'p> {
             (Some(ids), Some(id), [part]) => part.column == ids.column && ids.can_skip(id),
             _ => false,
         }
+    }
+
+    /// Whether a row's id was generated, and is the first part of the key.
+    pub fn has_made_part(&self, row: &NewRow, key: &[IndexPart]) -> bool {
+        let id_column = self.ids.as_ref().map(|ids| ids.column);
+        row.generated.is_some() && key.first().is_some_and(|part| Some(part.column) == id_column)
     }
 
     /// Generates a new id for a row whose id is in use.

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use types::{Error, Result};
 use wire::auth::random_password;
+use wire::host::Origin;
 
-use crate::accounts::{Account, Origin, best_match};
+use crate::accounts::{Account, best_match};
 use crate::shared::Shared;
 
 /// A login that has not been used for this long ends.

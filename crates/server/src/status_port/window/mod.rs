@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use types::{Error, Result, errno};
+use wire::host::Origin;
 
 use super::request::Request;
 use super::response::Response;
-use crate::accounts::Origin;
 use crate::login::log_in_with_password;
 use crate::shared::Shared;
 use client::Client;

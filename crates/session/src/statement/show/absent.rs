@@ -186,7 +186,7 @@ pub fn listing(what: &str) -> Listing {
     let kind = COLUMNS.iter().find(|(kind, _)| kind.eq_ignore_ascii_case(words));
     let columns = kind.map_or(&["Name"][..], |(_, columns)| *columns);
     match has_old_names {
-        false => Listing::texts(columns),
+        false => Listing::texts(columns).of_catalogue(),
         true => {
             let old: Vec<String> = columns.iter().copied().map(old_name).collect();
             Listing::texts(&old.iter().map(String::as_str).collect::<Vec<_>>())

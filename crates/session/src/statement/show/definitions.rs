@@ -8,7 +8,7 @@ use schema::view::View;
 use types::{Result, Value};
 
 use crate::errors;
-use crate::listing::{Listing, text};
+use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 use crate::variables::lookup;
 use crate::views;
@@ -57,7 +57,7 @@ pub fn create_table(session: &Session, name: &TableName, wants_view: bool) -> Re
         None
     };
     let create = show_create::table(&table, next_id, &style(session));
-    let mut listing = Listing::texts(&["Table", "Create Table"]);
+    let mut listing = create_listing("Table", "Create Table", &[]);
     listing.push(vec![text(&table.name), Value::String(create)]);
     Ok(listing)
 }
@@ -66,12 +66,11 @@ fn create_view(session: &Session, table: &Table, view: &View) -> Result<Listing>
     let database = session.database.as_deref();
     let query = planner::view_text(view, database)?;
     let create = show_create::view(table, view, (&query, database), &style(session));
-    let mut listing = Listing::texts(&[
+    let mut listing = create_listing(
         "View",
         "Create View",
-        "character_set_client",
-        "collation_connection",
-    ]);
+        &["character_set_client", "collation_connection"],
+    );
     listing.push(vec![
         text(&table.name),
         Value::String(create),
@@ -102,7 +101,14 @@ pub fn create_database(session: &Session, name: &str, if_not_exists: bool) -> Re
         .database(name)
         .ok_or_else(|| errors::unknown_database(name))?;
     let create = show_create::database(database, if_not_exists, &style(session));
-    let mut listing = Listing::texts(&["Database", "Create Database"]);
+    let mut listing = create_listing("Database", "Create Database", &[]);
     listing.push(vec![text(&database.name), Value::String(create)]);
     Ok(listing)
+}
+
+/// `more`: columns with names of character sets and collations.
+fn create_listing(of: &str, create: &str, more: &[&str]) -> Listing {
+    let mut columns = vec![(of, text_type(64)), (create, text_type(1024))];
+    columns.extend(more.iter().map(|name| (*name, text_type(32))));
+    Listing::new(&columns).all_never_null()
 }

@@ -95,8 +95,9 @@ pub fn all() -> Listing {
     let mut listing = Listing::new(&[
         ("Privilege", text_type(10)),
         ("Context", text_type(15)),
-        ("Comment", text_type(65_535)),
-    ]);
+        ("Comment", text_type(64)),
+    ])
+    .all_never_null();
     for (name, context, comment) in STATIC_PRIVILEGES {
         listing.push(vec![text(*name), text(*context), text(*comment)]);
     }

@@ -3,24 +3,31 @@
 
 use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
-use types::{Charset, Collation, Error, Result, SqlType, TypeKind, Value, WarningLevel, errno};
+use types::{Charset, Collation, Error, Result, SqlType, Value, WarningLevel, errno};
 
 use super::definitions;
 use crate::client::check_roles;
-use crate::listing::{Listing, text, text_type};
+use crate::listing::{Listing, int_type, text, text_type, unsigned_int_type};
 use crate::session::Session;
 use crate::variables::lookup;
 
 pub fn variables(session: &Session, global: bool) -> Listing {
-    let mut listing = Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(2048))]);
+    let mut listing = variable_listing();
     for (name, value) in session.view().all_variables(global) {
         listing.push(vec![text(name), text(value.as_deref().unwrap_or(""))]);
     }
     listing
 }
 
+/// The columns of SHOW VARIABLES and SHOW STATUS.
+fn variable_listing() -> Listing {
+    Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(1024))])
+        .never_null(&["Variable_name"])
+        .of_catalogue()
+}
+
 pub fn status(session: &Session, global: bool) -> Listing {
-    let mut listing = Listing::new(&[("Variable_name", text_type(64)), ("Value", text_type(2048))]);
+    let mut listing = variable_listing();
     for (name, value) in session.view().status(global) {
         listing.push(vec![text(name), text(value)]);
     }
@@ -29,7 +36,7 @@ pub fn status(session: &Session, global: bool) -> Listing {
 
 /// What MySQL answers where it finds no topic.
 pub fn help() -> Listing {
-    Listing::new(&[("name", text_type(64)), ("is_it_category", text_type(1))])
+    Listing::new(&[("name", text_type(64)), ("is_it_category", text_type(1))]).all_never_null()
 }
 
 pub fn process_list(session: &Session, full: bool) -> Listing {
@@ -39,10 +46,11 @@ pub fn process_list(session: &Session, full: bool) -> Listing {
         ("Host", text_type(255)),
         ("db", text_type(64)),
         ("Command", text_type(16)),
-        ("Time", SqlType::BIGINT),
-        ("State", text_type(64)),
+        ("Time", int_type(7)),
+        ("State", text_type(30)),
         ("Info", text_type(if full { 65_535 } else { 100 })),
-    ]);
+    ])
+    .never_null(&["Id", "User", "Host", "Command", "Time"]);
     for process in session.shared.processes.all() {
         let activity = process.activity();
         if !session.client.may_see_connections_of(&activity.user) {
@@ -72,15 +80,10 @@ pub fn process_list(session: &Session, full: bool) -> Listing {
 pub fn warnings(session: &Session, errors_only: bool, offset: u64, count: Option<u64>) -> Listing {
     let mut listing = Listing::new(&[
         ("Level", text_type(7)),
-        (
-            "Code",
-            SqlType {
-                length: 4,
-                ..SqlType::BIGINT_UNSIGNED
-            },
-        ),
+        ("Code", unsigned_int_type(5)),
         ("Message", text_type(512)),
-    ]);
+    ])
+    .all_never_null();
     let shown = session.diagnostics.warnings.iter();
     let shown = shown.filter(|w| !errors_only || w.level == WarningLevel::Error);
     let count = count.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
@@ -101,17 +104,11 @@ pub fn warnings(session: &Session, errors_only: bool, offset: u64, count: Option
 /// SHOW PROFILES: the durations in seconds.
 pub fn profiles(session: &Session) -> Listing {
     let mut listing = Listing::new(&[
-        (
-            "Query_ID",
-            SqlType {
-                kind: TypeKind::Int,
-                length: 11,
-                ..SqlType::BIGINT
-            },
-        ),
+        ("Query_ID", int_type(11)),
         ("Duration", SqlType::DOUBLE),
         ("Query", text_type(300)),
-    ]);
+    ])
+    .all_never_null();
     for profile in session.profiles.last(session.settings.profiling_history) {
         listing.push(vec![
             Value::Int(i64::try_from(profile.id).unwrap_or(i64::MAX)),
@@ -160,7 +157,7 @@ pub fn grants(
         )
     })?;
     let heading = format!("Grants for {name}@{host}");
-    let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
+    let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]).all_never_null();
     check_roles(account, using)?;
     let roles = match user {
         None => &session.client.roles,
@@ -190,7 +187,7 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
         )
     })?;
     let heading = format!("CREATE USER for {}@{}", account.user, account.host);
-    let mut listing = Listing::new(&[(heading.as_str(), text_type(1024))]);
+    let mut listing = Listing::new(&[(heading.as_str(), text_type(256))]).all_never_null();
     let hex = lookup("print_identified_with_as_hex").and_then(|d| session.view().variable_text(d));
     let statement = account.create_statement(hex.as_deref() == Some("ON"));
     listing.push(vec![text(definitions::style(session).requoted(&statement))]);
@@ -199,7 +196,16 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
 
 /// `store`: the actual engine.
 pub fn engines(store: &str) -> Listing {
-    let mut listing = Listing::texts(&["Engine", "Support", "Comment", "Transactions", "XA", "Savepoints"]);
+    let mut listing = Listing::new(&[
+        ("Engine", text_type(64)),
+        ("Support", text_type(8)),
+        ("Comment", text_type(80)),
+        ("Transactions", text_type(3)),
+        ("XA", text_type(3)),
+        ("Savepoints", text_type(3)),
+    ])
+    .never_null(&["Engine", "Support", "Comment"])
+    .of_catalogue();
     let comment = format!("StemDB's transactional store ({store}), under the name applications ask for");
     listing.push(vec![
         text("InnoDB"),
@@ -219,9 +225,11 @@ pub fn collations() -> Listing {
         ("Id", SqlType::BIGINT_UNSIGNED),
         ("Default", text_type(3)),
         ("Compiled", text_type(3)),
-        ("Sortlen", SqlType::BIGINT_UNSIGNED),
+        ("Sortlen", unsigned_int_type(10)),
         ("Pad_attribute", text_type(9)),
-    ]);
+    ])
+    .all_never_null()
+    .of_catalogue();
     let mut all = Collation::ALL;
     all.sort_by_key(|c| c.name());
     for collation in all {
@@ -252,8 +260,10 @@ pub fn charsets() -> Listing {
         ("Charset", text_type(64)),
         ("Description", text_type(2048)),
         ("Default collation", text_type(64)),
-        ("Maxlen", SqlType::BIGINT_UNSIGNED),
-    ]);
+        ("Maxlen", unsigned_int_type(10)),
+    ])
+    .all_never_null()
+    .of_catalogue();
     let mut all = Charset::ALL;
     all.sort_by_key(|c| c.name());
     for charset in all {
@@ -269,7 +279,15 @@ pub fn charsets() -> Listing {
 
 /// Some columns of `information_schema.PLUGINS`, under names of their own.
 pub fn plugins() -> Listing {
-    let mut listing = Listing::texts(&["Name", "Status", "Type", "Library", "License"]);
+    let mut listing = Listing::new(&[
+        ("Name", text_type(64)),
+        ("Status", text_type(10)),
+        ("Type", text_type(80)),
+        ("Library", text_type(64)),
+        ("License", text_type(80)),
+    ])
+    .never_null(&["Name", "Status", "Type"])
+    .of_catalogue();
     for row in system::plugins::plugins() {
         listing.push(
             [0, 2, 3, 5, 9]

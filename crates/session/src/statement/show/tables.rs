@@ -6,11 +6,11 @@ use schema::definition::TableName;
 use schema::model::{Column, Database, Index, Table};
 use syntax::ast::ShowFilter;
 use system::{columns, keys};
-use types::{Result, SqlType, Value};
+use types::{Result, SqlType, TypeKind, Value};
 
 use crate::compile;
 use crate::errors;
-use crate::listing::{Listing, text, text_type};
+use crate::listing::{Listing, int_type, text, text_of_kind, text_type, unsigned_int_type};
 use crate::session::Session;
 use crate::views;
 
@@ -27,7 +27,9 @@ pub fn databases(session: &Session, filter: &ShowFilter) -> Listing {
         ShowFilter::Like(pattern) => format!("Database ({pattern})"),
         _ => "Database".to_owned(),
     };
-    let mut listing = Listing::new(&[(heading.as_str(), name_type())]);
+    let mut listing = Listing::new(&[(heading.as_str(), name_type())])
+        .all_never_null()
+        .of_catalogue();
     let schema = session.shared.engine.cluster.schema();
     for name in schema
         .databases
@@ -50,7 +52,7 @@ pub fn tables(session: &Session, name: &str, full: bool, filter: &ShowFilter) ->
     if full {
         columns.push(("Table_type", text_type(11)));
     }
-    let mut listing = Listing::new(&columns);
+    let mut listing = Listing::new(&columns).all_never_null().of_catalogue();
     for table in sorted(&database) {
         if !session.client.privileges.may_see(&database.name, &table.name) {
             continue;
@@ -74,7 +76,7 @@ pub fn table_status(session: &Session, name: &str) -> Result<Listing> {
     let mut listing = Listing::new(&[
         ("Name", name_type()),
         ("Engine", text_type(64)),
-        ("Version", SqlType::BIGINT),
+        ("Version", int_type(3)),
         ("Row_format", text_type(10)),
         ("Rows", number),
         ("Avg_row_length", number),
@@ -89,8 +91,10 @@ pub fn table_status(session: &Session, name: &str) -> Result<Listing> {
         ("Collation", text_type(64)),
         ("Checksum", SqlType::BIGINT),
         ("Create_options", text_type(256)),
-        ("Comment", text_type(256)),
-    ]);
+        ("Comment", text_type(6144)),
+    ])
+    .never_null(&["Name"])
+    .of_catalogue();
     for table in sorted(&database) {
         if session.client.privileges.may_see(&database.name, &table.name) {
             listing.push(status_of(session, &table)?);
@@ -174,15 +178,25 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
             ..Table::clone(&table)
         });
     }
-    let mut names = vec!["Field", "Type"];
+    let mut listed = vec![
+        ("Field", text_type(64)),
+        ("Type", text_of_kind(TypeKind::MediumText)),
+    ];
     if full {
-        names.push("Collation");
+        listed.push(("Collation", text_type(64)));
     }
-    names.extend(["Null", "Key", "Default", "Extra"]);
+    listed.extend([
+        ("Null", text_type(3)),
+        ("Key", text_type(3)),
+        ("Default", text_of_kind(TypeKind::Text)),
+        ("Extra", text_type(256)),
+    ]);
     if full {
-        names.extend(["Privileges", "Comment"]);
+        listed.extend([("Privileges", text_type(154)), ("Comment", text_type(6144))]);
     }
-    let mut listing = Listing::texts(&names);
+    let mut listing = Listing::new(&listed)
+        .never_null(&["Type", "Null", "Key", "Comment"])
+        .of_catalogue();
     for offset in table.public_columns() {
         let column = &table.columns[offset];
         let privileges = &session.client.privileges;
@@ -220,9 +234,9 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
     let table = session.table(name)?;
     let mut listing = Listing::new(&[
         ("Table", text_type(64)),
-        ("Non_unique", SqlType::BIGINT),
+        ("Non_unique", int_type(1)),
         ("Key_name", text_type(64)),
-        ("Seq_in_index", SqlType::BIGINT_UNSIGNED),
+        ("Seq_in_index", unsigned_int_type(10)),
         ("Column_name", text_type(64)),
         ("Collation", text_type(1)),
         ("Cardinality", SqlType::BIGINT),
@@ -233,8 +247,19 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
         ("Comment", text_type(8)),
         ("Index_comment", text_type(2048)),
         ("Visible", text_type(3)),
-        ("Expression", text_type(256)),
-    ]);
+        ("Expression", text_of_kind(TypeKind::LongText)),
+    ])
+    .never_null(&[
+        "Table",
+        "Non_unique",
+        "Seq_in_index",
+        "Null",
+        "Index_type",
+        "Comment",
+        "Index_comment",
+        "Visible",
+    ])
+    .of_catalogue();
     let statistics = &session.shared.catalog.statistics;
     let rows = i64::try_from(compile::row_estimate(session, table.id)).unwrap_or(i64::MAX);
     let guess = rows / ROWS_PER_VALUE as i64;

@@ -2,23 +2,27 @@
 //!
 //! The input is sorted by the partitions' keys and then by the window's order. One partition at a time is
 //! held as one batch beside the sorted rows, and counted. The calls' values are made some rows at a time, as
-//! many as make a batch: each of them may be as large as a partition. Not here: what each call gives
-//! ([`functions::window`]).
+//! many as make a batch: each of them may be as large as a partition. A partition for which there is no memory is
+//! read in [`pieces`]. Not here: what each call gives ([`functions::window`]).
+
+mod parts;
+mod pieces;
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::iter;
 
 use arrow::array::ArrayRef;
 use arrow::compute;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use arrow::row::Rows;
 use functions::Expr;
 use functions::order::RowKeys;
-use functions::window::{self, CallValues, Frame, Partition, WindowCall};
+use functions::window::{self, CallValues, Partition};
 use planner::plan::SortKey;
 use types::{Result, SqlType};
 
+use self::parts::runs_of_equal;
+use self::pieces::{Pieces, PiecesBuilder};
 use super::filter::split;
 use super::project::evaluate;
 use super::sort::Sort;
@@ -29,14 +33,7 @@ use crate::batch::{
 use crate::env::Env;
 use crate::memory::Held;
 
-/// What the plan says of a window.
-#[derive(Clone, Copy)]
-pub(super) struct WindowParts<'p> {
-    pub partition_by: &'p [Expr],
-    pub order_by: &'p [SortKey],
-    pub frame: &'p Frame,
-    pub calls: &'p [WindowCall],
-}
+pub(super) use self::parts::WindowParts;
 
 pub(super) struct Window<'p> {
     /// In order.
@@ -52,13 +49,21 @@ pub(super) struct Window<'p> {
     last_key: Option<Vec<u8>>,
     has_ended: bool,
     current: Option<Current<'p>>,
+    /// What a row of a partition takes at most beside its columns.
+    added_bytes: usize,
     /// How many rows of a partition are computed first: one if their values may be large.
     first_rows: usize,
     rest: Option<RecordBatch>,
 }
 
 /// A partition whose rows are being returned.
-struct Current<'p> {
+enum Current<'p> {
+    Whole(Box<Whole<'p>>),
+    Pieces(Box<Pieces<'p>>),
+}
+
+/// One that is in memory.
+struct Whole<'p> {
     rows: RecordBatch,
     calls: Vec<CallValues<'p>>,
     given: usize,
@@ -84,7 +89,7 @@ impl<'p> Window<'p> {
         let keys: Vec<SortKey> = partition.chain(parts.order_by.iter().cloned()).collect();
         let input: BoxOperator<'p> = match keys.is_empty() {
             true => input,
-            false => Box::new(Sort::new(input, keys, None)?),
+            false => Box::new(Sort::new(input, &keys, None)?),
         };
         let input_schema = schema_of(&types);
         let mut types = types;
@@ -103,28 +108,30 @@ impl<'p> Window<'p> {
             last_key: None,
             has_ended: false,
             current: None,
+            added_bytes: 32 + 48 * parts.calls.len(),
             first_rows: (BATCH_BYTES / width).clamp(1, BATCH_ROWS),
             rest: None,
         })
     }
 
-    /// The rows of the next partition.
-    fn partition(&mut self, env: &mut Env<'_, '_>) -> Result<Option<(RecordBatch, Held)>> {
+    /// The next partition.
+    fn partition(&mut self, env: &mut Env<'_, '_>) -> Result<Option<Current<'p>>> {
         let mut rows: Vec<RecordBatch> = Vec::new();
-        let (mut bytes, mut held) = (0, Held::default());
-        loop {
-            match self.runs.pop_front() {
-                Some(run) if run.continues || rows.is_empty() => {
-                    bytes += batch_bytes(&run.rows);
-                    held.resize(bytes, env.memory)?;
-                    rows.push(run.rows);
+        let (mut bytes, mut added_bytes, mut held) = (0, 0, Held::default());
+        let mut is_whole = false;
+        while let Some(run) = self.run(!rows.is_empty(), env)? {
+            bytes += batch_bytes(&run);
+            added_bytes += run.num_rows() * self.added_bytes;
+            rows.push(run);
+            if is_whole {
+                held.resize(bytes, env.memory)?;
+            } else if !held.try_resize(bytes + added_bytes, env.memory)? {
+                if let Some(pieces) = PiecesBuilder::new(self.parts, env)? {
+                    held.resize(0, env.memory)?;
+                    return self.in_pieces(pieces, rows, env).map(Some);
                 }
-                Some(run) => {
-                    self.runs.push_front(run);
-                    break;
-                }
-                None if self.has_ended => break,
-                None => self.read(env)?,
+                is_whole = true;
+                held.resize(bytes, env.memory)?;
             }
         }
         let partition = match rows.as_slice() {
@@ -132,7 +139,39 @@ impl<'p> Window<'p> {
             [one] => one.clone(),
             several => compute::concat_batches(&self.input_schema, several).map_err(arrow_error)?,
         };
-        Ok(Some((partition, held)))
+        self.begin(partition, held, env).map(Some)
+    }
+
+    /// The next rows of the partition that has begun, or of the next one.
+    fn run(&mut self, has_begun: bool, env: &mut Env<'_, '_>) -> Result<Option<RecordBatch>> {
+        loop {
+            match self.runs.pop_front() {
+                Some(run) if run.continues || !has_begun => return Ok(Some(run.rows)),
+                Some(run) => {
+                    self.runs.push_front(run);
+                    return Ok(None);
+                }
+                None if self.has_ended => return Ok(None),
+                None => self.read(env)?,
+            }
+        }
+    }
+
+    /// A partition of which `rows` have been read.
+    fn in_pieces(
+        &mut self,
+        mut pieces: PiecesBuilder<'p>,
+        rows: Vec<RecordBatch>,
+        env: &mut Env<'_, '_>,
+    ) -> Result<Current<'p>> {
+        for rows in rows {
+            pieces.add(rows, &self.order_keys, env)?;
+        }
+        while let Some(rows) = self.run(true, env)? {
+            pieces.add(rows, &self.order_keys, env)?;
+        }
+        let pieces = pieces.finish(self.first_rows, env)?;
+        Ok(Current::Pieces(Box::new(pieces)))
     }
 
     /// Reads input rows and cuts them into runs.
@@ -165,7 +204,7 @@ impl<'p> Window<'p> {
     }
 
     /// A partition with the calls over it.
-    fn begin(&self, (rows, held): (RecordBatch, Held), env: &Env<'_, '_>) -> Result<Current<'p>> {
+    fn begin(&self, rows: RecordBatch, held: Held, env: &Env<'_, '_>) -> Result<Current<'p>> {
         let WindowParts {
             order_by,
             frame,
@@ -173,13 +212,10 @@ impl<'p> Window<'p> {
             ..
         } = self.parts;
         let ctx = env.eval();
-        let all = 0..rows.num_rows();
-        let peers = match order_by {
-            [] => vec![all],
-            keys => {
-                let columns = evaluate(keys.iter().map(|key| &key.expr), &rows, env)?;
-                runs_of_equal(&self.order_keys.encode(&columns)?)
-            }
+        let keys = self.parts.order_keys(&rows, &self.order_keys, env)?;
+        let peers = match &keys {
+            Some(keys) => runs_of_equal(keys),
+            None => iter::once(0..rows.num_rows()).collect(),
         };
         let key = order_by.first().map(|key| (&key.expr, key.descending));
         let frames = window::frames(frame, &rows, &peers, key, ctx)?;
@@ -189,13 +225,13 @@ impl<'p> Window<'p> {
             frames: frames.into(),
         };
         let calls = calls.iter().map(|call| CallValues::new(call, &partition, ctx));
-        Ok(Current {
+        Ok(Current::Whole(Box::new(Whole {
             calls: calls.collect::<Result<_>>()?,
             given: 0,
             step: self.first_rows,
             held,
             rows,
-        })
+        })))
     }
 
     /// The next rows of the current partition, or of the next one, with the values of the calls.
@@ -203,21 +239,45 @@ impl<'p> Window<'p> {
         let mut current = match self.current.take() {
             Some(current) => current,
             None => match self.partition(env)? {
-                Some(rows) => self.begin(rows, env)?,
+                Some(current) => current,
                 None => return Ok(None),
             },
         };
         let batch = current.next(wanted, &self.schema, env)?;
-        if current.given < current.rows.num_rows() {
-            self.current = Some(current);
+        if current.is_done() {
+            current.close(env)?;
         } else {
-            current.held.resize(0, env.memory)?;
+            self.current = Some(current);
         }
         Ok(Some(batch))
     }
 }
 
 impl Current<'_> {
+    fn next(&mut self, wanted: usize, schema: &SchemaRef, env: &Env<'_, '_>) -> Result<RecordBatch> {
+        match self {
+            Self::Whole(partition) => partition.next(wanted, schema, env),
+            Self::Pieces(partition) => partition.next(wanted, schema, env),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Whole(partition) => partition.given == partition.rows.num_rows(),
+            Self::Pieces(partition) => partition.is_done(),
+        }
+    }
+
+    /// Returns the memory that it holds.
+    fn close(self, env: &Env<'_, '_>) -> Result<()> {
+        match self {
+            Self::Whole(mut partition) => partition.held.resize(0, env.memory),
+            Self::Pieces(partition) => partition.close(env),
+        }
+    }
+}
+
+impl Whole<'_> {
     fn next(&mut self, wanted: usize, schema: &SchemaRef, env: &Env<'_, '_>) -> Result<RecordBatch> {
         let left = self.rows.num_rows() - self.given;
         let rows = self.given..self.given + left.min(self.step).min(wanted);
@@ -235,18 +295,6 @@ impl Current<'_> {
         self.step = (BATCH_BYTES / row_bytes.max(1)).clamp(1, most);
         Ok(batch)
     }
-}
-
-/// The ranges of rows with equal keys that follow each other.
-fn runs_of_equal(keys: &Rows) -> Vec<Range<usize>> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for row in 0..keys.num_rows() {
-        match runs.last_mut() {
-            Some(run) if keys.row(run.start) == keys.row(row) => run.end = row + 1,
-            _ => runs.push(row..row + 1),
-        }
-    }
-    runs
 }
 
 impl Operator for Window<'_> {

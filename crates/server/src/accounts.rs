@@ -3,15 +3,9 @@
 //! Not here: where accounts are stored ([`crate::Sessions::accounts`] returns them), and how a client
 //! proves its password (`crate::login`).
 
-mod host_pattern;
-mod network;
-
-use std::net::IpAddr;
+use wire::host::{Origin, host_specificity};
 
 use crate::transport::Transport;
-
-pub use host_pattern::{Specificity, host_specificity};
-pub use network::Network;
 
 /// The part of an account that the login needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,33 +90,6 @@ impl Account {
     /// The form used in messages.
     pub fn quoted(&self) -> String {
         format!("'{}'@'{}'", self.user, self.host)
-    }
-}
-
-/// Where a client comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// The UNIX socket.
-    Socket,
-    Address(IpAddr),
-}
-
-impl Origin {
-    /// Whether the client is on this machine.
-    pub fn is_local(self) -> bool {
-        match self {
-            Self::Socket => true,
-            Self::Address(ip) => ip.is_loopback(),
-        }
-    }
-
-    /// The host part of `USER()` and of messages. Loopback addresses have the name `localhost`; other
-    /// addresses are not looked up, as with MySQL's `skip_name_resolve`.
-    pub fn host(self) -> String {
-        match self {
-            Self::Address(ip) if !ip.is_loopback() => ip.to_string(),
-            _ => "localhost".to_owned(),
-        }
     }
 }
 

@@ -12,9 +12,20 @@ pub struct Network {
 }
 
 /// The text is not a network.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a network; write it as 192.0.2.0/24, 2001:db8::/32 or a single address")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkError(String);
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "'{}' is not a network; write it as 192.0.2.0/24, 2001:db8::/32 or a single address",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NetworkError {}
 
 impl Network {
     pub fn contains(&self, ip: IpAddr) -> bool {

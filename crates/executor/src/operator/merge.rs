@@ -1,0 +1,245 @@
+//! Runs of sorted rows in files, merged into one. Of equal rows, those of the earlier run come first.
+
+use std::cmp::Ordering;
+
+use arrow::datatypes::SchemaRef;
+use arrow::record_batch::RecordBatch;
+use functions::Expr;
+use types::Result;
+
+use super::project::evaluate;
+use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
+use crate::context::ExecContext;
+use crate::env::Env;
+use crate::row_order::{BatchKeys, RowOrder};
+use crate::spill::{RowFile, RowReader, RowWriter};
+
+/// How many runs are merged at a time.
+const RUNS: usize = 16;
+
+/// The fraction of the statement's memory that the batches of merged runs may take.
+const SHARE: usize = 4;
+
+/// What rows are ordered by.
+pub(super) struct Order {
+    pub by: RowOrder,
+    /// The keys, computed from the columns of the rows.
+    pub keys: Vec<Expr>,
+    /// Of rows that compare as equal, only the first is wanted.
+    pub distinct: bool,
+    /// How many rows are wanted at most.
+    pub limit: usize,
+}
+
+impl Order {
+    pub fn keys(&self, batch: &RecordBatch, env: &Env<'_, '_>) -> Result<BatchKeys> {
+        self.by.keys(&evaluate(self.keys.iter(), batch, env)?)
+    }
+}
+
+/// Runs, in the order of their rows: each with how often its rows have been merged.
+#[derive(Default)]
+pub(super) struct Runs(Vec<(u32, RowFile)>);
+
+impl Runs {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a run. As many of one kind as can be merged become one, so that there are never many files.
+    pub fn push(&mut self, run: RowFile, order: &Order, env: &Env<'_, '_>) -> Result<()> {
+        self.0.push((0, run));
+        loop {
+            let Some((level, _)) = self.0.last() else {
+                return Ok(());
+            };
+            let level = *level;
+            let same = self.0.iter().rev().take_while(|run| run.0 == level).count();
+            let first = self.0.len() - same;
+            if same < most_runs(&self.0[first..], env.ctx) {
+                return Ok(());
+            }
+            self.merge_from(first, level + 1, order, env)?;
+        }
+    }
+
+    /// Merges all of them.
+    pub fn merged(mut self, order: &Order, env: &Env<'_, '_>) -> Result<Merge> {
+        // The last runs are the shortest.
+        while self.0.len() > most_runs(&self.0, env.ctx) {
+            let first = self.0.len() - most_runs(&self.0, env.ctx);
+            self.merge_from(first, u32::MAX, order, env)?;
+        }
+        Merge::new(self.0.into_iter().map(|(_, run)| run), order, env)
+    }
+
+    fn merge_from(&mut self, first: usize, level: u32, order: &Order, env: &Env<'_, '_>) -> Result<()> {
+        let runs = self.0.split_off(first).into_iter().map(|(_, run)| run);
+        let mut merge = Merge::new(runs, order, env)?;
+        let mut writer: Option<RowWriter> = None;
+        while let Some(batch) = merge.next(BATCH_ROWS, order, env)? {
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                None => writer.insert(RowWriter::new(&batch, env.ctx)?),
+            };
+            writer.write(&batch)?;
+        }
+        if let Some(writer) = writer {
+            self.0.push((level, writer.finish()?));
+        }
+        Ok(())
+    }
+}
+
+/// How many of these runs can be merged at a time.
+fn most_runs(runs: &[(u32, RowFile)], ctx: &ExecContext<'_>) -> usize {
+    let largest = runs.iter().map(|(_, run)| run.largest).max().unwrap_or_default();
+    (ctx.memory_limit_bytes / SHARE / largest.max(1)).clamp(2, RUNS)
+}
+
+/// The rows of several runs in order.
+pub(super) struct Merge {
+    schema: Option<SchemaRef>,
+    /// Those that have not ended, in their order.
+    runs: Vec<Run>,
+    /// Batches that rows are taken from, and their keys.
+    batches: Vec<RecordBatch>,
+    keys: Vec<BatchKeys>,
+    /// The bytes that have been read since rows were given.
+    read_bytes: usize,
+    /// How many rows the runs have, and what a row has on average.
+    rows: usize,
+    row_bytes: usize,
+    /// The last row that was given, as (batch, row).
+    last: Option<(usize, usize)>,
+    left: usize,
+}
+
+struct Run {
+    file: RowReader,
+    /// The next row: which batch, and which of its rows.
+    batch: usize,
+    row: usize,
+}
+
+impl Merge {
+    fn new(runs: impl Iterator<Item = RowFile>, order: &Order, env: &Env<'_, '_>) -> Result<Self> {
+        let mut merge = Self {
+            schema: None,
+            runs: Vec::new(),
+            batches: Vec::new(),
+            keys: Vec::new(),
+            read_bytes: 0,
+            rows: 0,
+            row_bytes: 0,
+            last: None,
+            left: order.limit,
+        };
+        let (mut rows, mut bytes) = (0, 0);
+        for run in runs {
+            (rows, bytes) = (rows + run.rows, bytes + run.bytes);
+            let mut file = run.read()?;
+            if let Some(batch) = merge.read(&mut file, order, env)? {
+                merge.runs.push(Run { file, batch, row: 0 });
+            }
+        }
+        (merge.rows, merge.row_bytes) = (rows, bytes / rows.max(1));
+        merge.read_bytes = 0;
+        Ok(merge)
+    }
+
+    /// How many rows there are, at most.
+    pub fn rows(&self) -> usize {
+        self.rows.min(self.left)
+    }
+
+    /// The next rows: at most `wanted`, and a batch at most.
+    pub fn next(&mut self, wanted: usize, order: &Order, env: &Env<'_, '_>) -> Result<Option<RecordBatch>> {
+        env.check_interrupted()?;
+        let most = (BATCH_BYTES / self.row_bytes.max(1)).clamp(1, BATCH_ROWS);
+        let most = most.min(wanted).min(self.left);
+        let mut places = Vec::with_capacity(most);
+        while places.len() < most && (places.is_empty() || self.read_bytes < BATCH_BYTES) {
+            let Some(run) = self.least(order) else { break };
+            let place = (self.runs[run].batch, self.runs[run].row);
+            let again = order.distinct
+                && self
+                    .last
+                    .is_some_and(|last| self.compare(last, place, order).is_eq());
+            if !again {
+                places.push(place);
+                self.last = Some(place);
+            }
+            self.advance(run, order, env)?;
+        }
+        self.left -= places.len();
+        let Some(schema) = self.schema.as_ref().filter(|_| !places.is_empty()) else {
+            return Ok(None);
+        };
+        let batch = gather(schema, &self.batches, &places)?;
+        self.forget(order.distinct);
+        Ok(Some(batch))
+    }
+
+    /// The run with the least row.
+    fn least(&self, order: &Order) -> Option<usize> {
+        let place = |run: usize| (self.runs[run].batch, self.runs[run].row);
+        (0..self.runs.len()).reduce(|least, run| match self.compare(place(run), place(least), order) {
+            Ordering::Less => run,
+            _ => least,
+        })
+    }
+
+    fn compare(&self, a: (usize, usize), b: (usize, usize), order: &Order) -> Ordering {
+        order
+            .by
+            .compare_rows((&self.keys[a.0], a.1), (&self.keys[b.0], b.1))
+    }
+
+    fn advance(&mut self, run: usize, order: &Order, env: &Env<'_, '_>) -> Result<()> {
+        self.runs[run].row += 1;
+        if self.runs[run].row < self.batches[self.runs[run].batch].num_rows() {
+            return Ok(());
+        }
+        let Run { mut file, .. } = self.runs.remove(run);
+        if let Some(batch) = self.read(&mut file, order, env)? {
+            self.runs.insert(run, Run { file, batch, row: 0 });
+        }
+        Ok(())
+    }
+
+    /// Reads the next batch of a file. Returns which one it is.
+    fn read(&mut self, file: &mut RowReader, order: &Order, env: &Env<'_, '_>) -> Result<Option<usize>> {
+        let Some(batch) = file.next()? else {
+            return Ok(None);
+        };
+        self.schema.get_or_insert_with(|| batch.schema());
+        self.read_bytes += batch_bytes(&batch);
+        self.keys.push(order.keys(&batch, env)?);
+        self.batches.push(batch);
+        Ok(Some(self.batches.len() - 1))
+    }
+
+    /// Forgets batches of which all rows have been given, but for the last row if it is compared with the next one.
+    fn forget(&mut self, with_last: bool) {
+        self.last = self.last.filter(|_| with_last);
+        let mut used = vec![None; self.batches.len()];
+        let places = self.runs.iter().map(|run| run.batch);
+        for batch in places.chain(self.last.map(|(batch, _)| batch)) {
+            used[batch] = Some(0);
+        }
+        for (count, place) in used.iter_mut().flatten().enumerate() {
+            *place = count;
+        }
+        let mut slots = used.iter();
+        self.batches.retain(|_| slots.next().is_some_and(Option::is_some));
+        let mut slots = used.iter();
+        self.keys.retain(|_| slots.next().is_some_and(Option::is_some));
+        let moved = |batch: usize| used[batch].unwrap_or_default();
+        for run in &mut self.runs {
+            run.batch = moved(run.batch);
+        }
+        self.last = self.last.map(|(batch, row)| (moved(batch), row));
+        self.read_bytes = 0;
+    }
+}

@@ -1,0 +1,46 @@
+//! What the plan says of a window, and the peers of its rows.
+
+use std::ops::Range;
+
+use arrow::record_batch::RecordBatch;
+use arrow::row::Rows;
+use functions::Expr;
+use functions::order::RowKeys;
+use functions::window::{Frame, WindowCall};
+use planner::plan::SortKey;
+use types::Result;
+
+use crate::env::Env;
+use crate::operator::project::evaluate;
+
+/// What the plan says of a window.
+#[derive(Clone, Copy)]
+pub(in crate::operator) struct WindowParts<'p> {
+    pub partition_by: &'p [Expr],
+    pub order_by: &'p [SortKey],
+    pub frame: &'p Frame,
+    pub calls: &'p [WindowCall],
+}
+
+impl WindowParts<'_> {
+    /// The keys of the window's order; `None` without ORDER BY: all rows are peers.
+    pub fn order_keys(&self, rows: &RecordBatch, keys: &RowKeys, env: &Env<'_, '_>) -> Result<Option<Rows>> {
+        if self.order_by.is_empty() {
+            return Ok(None);
+        }
+        let columns = evaluate(self.order_by.iter().map(|key| &key.expr), rows, env)?;
+        keys.encode(&columns).map(Some)
+    }
+}
+
+/// The ranges of rows with equal keys that follow each other.
+pub(super) fn runs_of_equal(keys: &Rows) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for row in 0..keys.num_rows() {
+        match runs.last_mut() {
+            Some(run) if keys.row(run.start) == keys.row(row) => run.end = row + 1,
+            _ => runs.push(row..row + 1),
+        }
+    }
+    runs
+}

@@ -1,0 +1,279 @@
+//! What a statement cannot hold in memory goes to files: it answers as it does with all memory.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::path::PathBuf;
+
+use support::{Conn, Db};
+use types::Value;
+
+/// `t` has 4,096 rows of about 100 bytes: `id` counts, `u` is another order of the numbers, `g` has 8 values, `s` is a
+/// text that differs in its case only from that of another row, and `n` is often NULL.
+fn db() -> Db {
+    let db = Db::with(
+        "create table t (id int primary key, u int, g int, s varchar(100), n int);
+         insert into t values (0, 0, 0, '', null);
+         create table copy (id int primary key, u int, s varchar(100))",
+    );
+    let mut c = db.conn();
+    for i in 0..12 {
+        c.exec_with(
+            "insert into t select id + ?, 0, 0, '', null from t",
+            &[Value::Int(1 << i)],
+        );
+    }
+    c.exec_all(
+        "update t set u = id * 2477 % 4096, g = id % 8, n = if(id % 3 = 0, null, id % 500),
+           s = concat(if(id % 2 = 0, 'x', 'X'), repeat(lpad(id div 2, 5, '0'), 15));
+         insert into copy select id + 1000, u, s from t where id % 5 > 0",
+    );
+    db
+}
+
+const LITTLE: usize = 128 << 10;
+
+/// A batch of rows fits in it, but not all keys.
+const FEW_GROUPS: usize = 768 << 10;
+
+/// The rows with little memory are those with all memory, whatever their order.
+fn same_rows(c: &mut Conn<'_>, limit: usize, sql: &str) {
+    let (mut all, mut few) = both(c, limit, sql);
+    all.sort();
+    few.sort();
+    assert!(!all.is_empty(), "{sql}");
+    assert_eq!(few, all, "{sql}");
+}
+
+/// In the same order, too.
+fn same(c: &mut Conn<'_>, sql: &str) {
+    let (all, few) = both(c, LITTLE, sql);
+    assert!(!all.is_empty(), "{sql}");
+    assert_eq!(few, all, "{sql}");
+}
+
+fn both(c: &mut Conn<'_>, limit: usize, sql: &str) -> (Vec<String>, Vec<String>) {
+    c.memory_limit_bytes = 64 << 20;
+    let all = c.rows(sql);
+    c.memory_limit_bytes = limit;
+    let few = c.rows(sql);
+    c.memory_limit_bytes = 64 << 20;
+    (all, few)
+}
+
+#[test]
+fn sorts() {
+    let db = db();
+    let mut c = db.conn();
+    for sql in [
+        "select id, s from t order by u",
+        "select u from t order by u",
+        "select s, id from t order by s desc",
+        "select id from t order by g, s, u desc",
+        "select id, n from t order by n, u",
+        "select id, s from t order by concat(s, g), id limit 3000",
+        "select id, s from t order by u limit 2000, 1500",
+        "select id, s from t order by u limit 7",
+        "select distinct s from t order by s",
+        "select distinct n from t order by n desc",
+        "select distinct g, n from t order by n, g limit 100",
+        // Of equal rows, the first that was read comes first.
+        "select id, s from t order by g",
+        "select id, s from t order by s limit 4000",
+        "select d.id from (select id, s from t order by u limit 3000) d order by d.s, d.id",
+    ] {
+        same(&mut c, sql);
+    }
+    same_rows(&mut c, LITTLE, "select id, s from t order by rand()");
+    c.memory_limit_bytes = LITTLE;
+    let mut shuffled = c.rows("select id from t order by rand()");
+    shuffled.sort_by_key(|id| id.parse::<u32>().unwrap());
+    assert_eq!(shuffled, (0..4096).map(|id| id.to_string()).collect::<Vec<_>>());
+}
+
+#[test]
+fn wide_rows_are_sorted_a_few_at_a_time() {
+    let db = db();
+    let mut c = db.conn();
+    let wide = "from (select id, u, repeat(s, 500) w from t where id < 300) d";
+    same(&mut c, &format!("select id, length(w) {wide} order by w desc"));
+    same(&mut c, &format!("select id, md5(w) {wide} order by u limit 250"));
+}
+
+#[test]
+fn groups_and_sets() {
+    let db = db();
+    let mut c = db.conn();
+    for sql in [
+        "select distinct s from t",
+        "select distinct s, n from t",
+        "select count(*) from (select distinct s from t limit 2000) d",
+        "select s, count(*), sum(u), min(id), max(n), avg(n) from t group by s",
+        "select s, g, count(n) from t group by s, g having count(*) > 0",
+        "select s, group_concat(id order by u) from t group by s",
+        "select s, count(distinct n), count(distinct u) from t group by s",
+        "select max(length(s)), s, g, sum(u) from t group by s, g with rollup",
+        "select upper(s), n + 1, count(*), json_arrayagg(id) from t group by 1, 2",
+        "select s from t union select s from copy",
+        "select s, u from t union select s, id from copy union all select s, 1 from t",
+        "select s, u from t except select s, u from copy",
+        "select s from t except all select s from copy",
+        "select s from t intersect select s from copy",
+        "select s from t intersect all select s from copy",
+        "select u from copy except select id from t where id > 100",
+        "(select s from t intersect select s from copy) except select s from t where g = 1",
+        "select count(*) from (select distinct s from t) d",
+    ] {
+        same_rows(&mut c, FEW_GROUPS, sql);
+    }
+}
+
+#[test]
+fn one_group_with_too_many_values_is_refused() {
+    let db = db();
+    let mut c = db.conn();
+    c.memory_limit_bytes = LITTLE;
+    let error = c.error("select json_arrayagg(s) from t");
+    assert!(error.starts_with("8175 "), "{error}");
+}
+
+#[test]
+fn windows() {
+    let db = db();
+    let mut c = db.conn();
+    for calls in [
+        "row_number() over w, rank() over w, dense_rank() over w",
+        "percent_rank() over w, cume_dist() over w, ntile(7) over w",
+        "sum(u) over w, count(n) over w, min(s) over w, max(n) over w, avg(id) over w",
+        "first_value(s) over w, last_value(id) over w",
+        "lag(s) over w, lead(id, 3) over w, lag(n, 200, -1) over w, lead(s, 0) over w",
+        "sum(id / 3e0) over w, bit_xor(id) over w",
+    ] {
+        for window in [
+            "order by u",
+            "order by n",
+            "order by g desc",
+            "partition by g order by n",
+            "partition by g order by n, u",
+            "partition by n order by s, u",
+        ] {
+            let order = if window.contains("u") { "" } else { ", id" };
+            let sql = format!("select id, {calls} from t window w as ({window}{order}) order by id");
+            same(&mut c, &sql);
+        }
+        same(
+            &mut c,
+            &format!("select id, {calls} from t window w as () order by id"),
+        );
+    }
+    for frame in [
+        "rows unbounded preceding",
+        "rows between 3 preceding and 2 following",
+        "rows between current row and 100 following",
+        "rows between 5 preceding and 2 preceding",
+        "rows between 2 following and 400 following",
+        "rows between unbounded preceding and unbounded following",
+        "range between unbounded preceding and unbounded following",
+        "range unbounded preceding",
+    ] {
+        let window = format!("(partition by g % 2 order by u {frame})");
+        same(
+            &mut c,
+            &format!(
+                "select id, sum(n) over w, count(*) over w, min(s) over w, max(u) over w, first_value(s) over w,
+                   last_value(n) over w, avg(u / 7e0) over w from t window w as {window} order by id"
+            ),
+        );
+    }
+    // Peers: more than a piece has.
+    same(
+        &mut c,
+        "select id, rank() over w, sum(u) over w, cume_dist() over w from t window w as (order by g) order by id",
+    );
+    same(
+        &mut c,
+        "select id, nth_value(s, 2) over (order by u rows between 1 preceding and 3 following) from t order by id",
+    );
+    same_rows(
+        &mut c,
+        LITTLE,
+        "select s, row_number() over (order by u) from t limit 3000",
+    );
+    c.memory_limit_bytes = LITTLE;
+    let error =
+        c.error("select sum(u) over (order by u range between 5 preceding and 5 following), s from t");
+    assert!(error.starts_with("8175 "), "{error}");
+}
+
+#[test]
+fn common_tables() {
+    let db = db();
+    let mut c = db.conn();
+    for sql in [
+        "with c as (select id, s from t) select id from c union all select length(s) from c",
+        "with c as (select id, s from t) select count(*), sum(id) from c where id > (select avg(id) from c)",
+        "with recursive c as (select 0 n, repeat('x', 500) s union all select n + 1, s from c where n < 500)
+           select count(*), sum(length(s)) from c",
+        "with recursive c as (select id, s, 0 n from t union all select id, s, n + 1 from c where n < 3 and id % 2 = 0)
+           select n, count(*), sum(id), max(s) from c group by n",
+    ] {
+        c.cte_max_recursion_depth = 1000;
+        same_rows(&mut c, LITTLE, sql);
+    }
+}
+
+#[test]
+fn changes() {
+    let db = db();
+    let mut c = db.conn();
+    c.exec("create table small (id int primary key, v int)");
+    c.exec("insert into small select id, 0 from t where id % 4 = 0");
+    c.memory_limit_bytes = 2 << 20;
+    assert_eq!(
+        c.exec("update t join small on small.id = t.id set t.n = -1, small.v = length(t.s)")
+            .affected,
+        2 * 1024
+    );
+    assert_eq!(
+        c.rows("select count(*), min(v), max(v) from small"),
+        ["1024 76 76"]
+    );
+    assert_eq!(c.rows("select count(*) from t where n = -1"), ["1024"]);
+    assert_eq!(
+        c.exec("update t set id = id + 10000 order by id desc").affected,
+        4096
+    );
+    assert_eq!(
+        c.exec("insert into copy select id + 100000, u, s from t order by s")
+            .affected,
+        4096
+    );
+    assert_eq!(
+        c.rows("select count(*), min(length(s)) from copy where id >= 100000"),
+        ["4096 76"]
+    );
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named() {
+    let db = db();
+    let mut c = db.conn();
+    c.memory_limit_bytes = LITTLE;
+    c.spill_directory = PathBuf::from("/nowhere");
+    let error = c.error("select id, s from t order by u");
+    assert!(
+        error.contains("cannot make a temporary file in /nowhere"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_interrupted_statement_ends() {
+    let db = db();
+    let mut c = db.conn();
+    c.memory_limit_bytes = LITTLE;
+    c.interrupt.raise();
+    let error = c.error("select id, s from t order by u");
+    assert!(error.starts_with("1317 "), "{error}");
+}
