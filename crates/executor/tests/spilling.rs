@@ -130,6 +130,15 @@ fn groups_and_sets() {
 }
 
 #[test]
+fn groups_of_random_keys_are_refused() {
+    let db = db();
+    let mut c = db.conn();
+    c.memory_limit_bytes = LITTLE;
+    let error = c.error("select rand(1) r, count(*) from t group by r");
+    assert!(error.starts_with("8175 "), "{error}");
+}
+
+#[test]
 fn one_group_with_too_many_values_is_refused() {
     let db = db();
     let mut c = db.conn();

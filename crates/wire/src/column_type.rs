@@ -197,7 +197,7 @@ pub fn announced_length(ty: &SqlType, results: Option<Collation>) -> u32 {
             if ty.length > 0 {
                 ty.length
             } else {
-                default_display_width(ty)
+                SqlType::full_width(ty.kind, ty.unsigned).unwrap_or(SqlType::BIGINT.length)
             }
         }
         TypeKind::Year => 4,
@@ -232,20 +232,6 @@ pub fn computed_text_length(ty: &SqlType, results: Option<Collation>) -> u32 {
         _ => ty.length,
     };
     bytes.saturating_mul(sent)
-}
-
-fn default_display_width(ty: &SqlType) -> u32 {
-    match (ty.kind, ty.unsigned) {
-        (TypeKind::TinyInt, false) => 4,
-        (TypeKind::TinyInt, true) => 3,
-        (TypeKind::SmallInt, false) => 6,
-        (TypeKind::SmallInt, true) => 5,
-        (TypeKind::MediumInt, false) => 9,
-        (TypeKind::MediumInt, true) => 8,
-        (TypeKind::Int, false) => 11,
-        (TypeKind::Int, true) => 10,
-        _ => 20,
-    }
 }
 
 /// `decimals` of the column definition: 31 for floating point without fixed digits, 0 for strings. The
