@@ -25,11 +25,11 @@ use crate::{Expr, cast as conversion};
 
 use compare::ComparisonKind;
 
-pub use arguments::{literal_type, output_text};
+pub use arguments::{branch_condition, literal_type, output_text};
 pub use call::{call, call_as_written};
 pub use collation::strength_of;
 pub use common::common_type;
-pub use compare::row_list_pair;
+pub use compare::{row_list_pair, row_list_texts};
 pub use env::{BindNotes, TypeEnv};
 pub use key::{KeyRounding, key_cast};
 
