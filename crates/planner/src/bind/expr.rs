@@ -120,7 +120,9 @@ impl Binder<'_> {
     }
 
     pub fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
-        bind::call(name, args, &self.types)
+        let call = bind::call(name, args, &self.types)?;
+        parameter::announce_arguments(self, &call);
+        Ok(call)
     }
 
     pub(super) fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
@@ -442,6 +444,9 @@ impl Binder<'_> {
     fn cast(&self, operand: &ast::Expr, ty: &CastType, context: &Context<'_>) -> Result<Expr> {
         let ty = self.cast_type(ty)?;
         let bound = self.scalar(operand, context)?;
+        if let Expr::Param { index, .. } = bound {
+            parameter::announce(self, index, ty);
+        }
         let bound = match ty.kind {
             TypeKind::Json => self
                 .as_truths(std::slice::from_ref(operand), vec![bound])?
