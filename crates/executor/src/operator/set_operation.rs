@@ -11,7 +11,7 @@ use functions::order::RowKeys;
 use hashbrown::HashMap;
 use planner::logical::SetOperator;
 use planner::plan::Rel;
-use syntax::stack::with_room;
+use types::stack::with_room;
 use types::{Result, SqlType};
 
 use super::distinct::Distinct;

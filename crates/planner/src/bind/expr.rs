@@ -32,7 +32,7 @@ impl Binder<'_> {
         if let Some(literal) = literal::bind_literal(self, expr)? {
             return Ok(literal);
         }
-        syntax::stack::with_room(|| self.composite(expr, hint, context))
+        types::stack::with_room(|| self.composite(expr, hint, context))
     }
 
     fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {

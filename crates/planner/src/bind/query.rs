@@ -131,7 +131,7 @@ impl Binder<'_> {
 
     /// The body of a query expression without its ORDER BY and LIMIT.
     pub fn body(&self, body: &QueryBody, place: QueryPlace<'_>) -> Result<BoundQuery> {
-        syntax::stack::with_room(|| match body {
+        types::stack::with_room(|| match body {
             QueryBody::Select(select) if select.into.is_some() => Err(misplaced_into()),
             QueryBody::Select(select) => {
                 let mut block = Block::bare(select);

@@ -523,7 +523,13 @@ mod tests {
             format!("{}1{}", many("(", 200), many("+1)", 200)),
             format!("{}select 1{}", many("(", 30_000), many(")", 30_000)),
             format!("1{}", many("+1", 200)),
-            format!("1{}", many("+a*b", 200)),
+            format!("1{}", many("+a*b", 1900)),
+            format!("{}1{}", many("(1+", 1900), many(")", 1900)),
+            format!("{}1{}", many("abs(", 1900), many(")", 1900)),
+            format!("1{}", many(" = 1", 1900)),
+            format!("1{}", many(" xor 1", 1900)),
+            format!("{}1{}", many("if(a, ", 1900), many(", 2)", 1900)),
+            format!("{}1", many("not ", 1900)),
         ] {
             assert!(parse_expression(&text, sql_mode()).is_ok(), "{}", &text[..40]);
         }

@@ -111,7 +111,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
             JoinKind::Left | JoinKind::Mark => wanted,
             JoinKind::Inner | JoinKind::Semi | JoinKind::Anti => self.ask.max(wanted),
         };
-        let Some(rows) = syntax::stack::with_room(|| self.left.next(env, ask))? else {
+        let Some(rows) = types::stack::with_room(|| self.left.next(env, ask))? else {
             return Ok(false);
         };
         self.ask = if ask == ALL_ROWS {
