@@ -48,7 +48,11 @@ fn same_rows(c: &mut Conn<'_>, limit: usize, sql: &str) {
 
 /// In the same order, too.
 fn same(c: &mut Conn<'_>, sql: &str) {
-    let (all, few) = both(c, LITTLE, sql);
+    same_with(c, LITTLE, sql);
+}
+
+fn same_with(c: &mut Conn<'_>, limit: usize, sql: &str) {
+    let (all, few) = both(c, limit, sql);
     assert!(!all.is_empty(), "{sql}");
     assert_eq!(few, all, "{sql}");
 }
@@ -130,12 +134,55 @@ fn groups_and_sets() {
 }
 
 #[test]
-fn groups_of_random_keys_are_refused() {
+fn keys_are_computed_once_for_each_row() {
     let db = db();
     let mut c = db.conn();
-    c.memory_limit_bytes = LITTLE;
-    let error = c.error("select rand(1) r, count(*) from t group by r");
-    assert!(error.starts_with("8175 "), "{error}");
+    for sql in [
+        "select rand(1) r, count(*), min(s) from t group by r",
+        "select s, rand(2) r, count(*) from t group by s, r",
+        "select floor(rand(3) * 1000) r, count(*), max(s) from t group by s, r",
+        "select count(*), max(c) from (select rand(1) r, count(*) c from t group by r) d",
+        "select count(*) from (select distinct rand(1), s from t) d",
+        "select rand(1) r, s from t union select id, s from t",
+        "select s, rand(1) r from t except select s, id from copy",
+    ] {
+        same_rows(&mut c, FEW_GROUPS, sql);
+    }
+    // An assignment has its effect once.
+    for limit in [64 << 20, FEW_GROUPS / 2] {
+        c.memory_limit_bytes = limit;
+        c.rows("select @i := 0");
+        let groups = "select s, (@i := coalesce(@i, 0) + 1) k, count(*) n from t group by s, k";
+        assert_eq!(
+            c.rows(&format!(
+                "select count(*), min(k), max(k), sum(n) from ({groups}) d"
+            )),
+            ["4096 1 4096 4096"]
+        );
+        c.rows("select @i := 0");
+        assert_eq!(
+            c.rows("select id, length(s) from t order by (@i := @i + 1) desc limit 4000, 3"),
+            ["95 76", "94 76", "93 76"]
+        );
+    }
+}
+
+#[test]
+fn keys_warn_once_for_each_row() {
+    let db = db();
+    let mut c = db.conn();
+    for sql in [
+        "select count(*) from (select s, cast(s as signed) k, count(*) from t where id < 3000 group by s, k) d",
+        "select count(*) from (select s, id from t where id < 3000 order by cast(s as signed), s limit 2999) d",
+    ] {
+        c.memory_limit_bytes = 64 << 20;
+        c.rows(sql);
+        let all = c.warning_count;
+        assert!(all > 0, "{sql}");
+        c.memory_limit_bytes = FEW_GROUPS / 2;
+        c.rows(sql);
+        assert_eq!(c.warning_count, all, "{sql}");
+    }
 }
 
 #[test]
@@ -210,9 +257,11 @@ fn windows() {
         "select s, row_number() over (order by u) from t limit 3000",
     );
     c.memory_limit_bytes = LITTLE;
-    let error =
-        c.error("select sum(u) over (order by u range between 5 preceding and 5 following), s from t");
+    let by_value = "select sum(u) over (order by u range between 5 preceding and 5 following), s from t";
+    let error = c.error(by_value);
     assert!(error.starts_with("8175 "), "{error}");
+    // The sorted rows leave memory to the partition.
+    same_rows(&mut c, 900 << 10, &format!("{by_value} where id < 2500"));
 }
 
 #[test]
