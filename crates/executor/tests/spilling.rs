@@ -195,6 +195,46 @@ fn one_group_with_too_many_values_is_refused() {
 }
 
 #[test]
+fn joins() {
+    let db = db();
+    let mut c = db.conn();
+    c.exec("create table few (k int, s varchar(100), z int)");
+    c.exec("insert into few select id % 700, s, if(id % 3 = 0, null, id) from t where id < 1200");
+    // Derived tables without a merge have no keys: these joins hold their right sides.
+    let left = "(select id, u, s, n from t limit 4096) l";
+    let right = "(select k, s, z from few limit 1200) r";
+    let big = "(select id, u, s, n from t limit 4000) r";
+    for sql in [
+        format!("select l.id, r.s from {left} join {big} on l.u = r.id"),
+        format!("select l.id, r.id, r.s from {left} join {big} on l.s = r.s"),
+        format!("select l.id, l.u, r.id from {left} left join {big} on l.u = r.id and r.n > 250"),
+        format!("select l.id, r.id, r.u from {left} left join {big} on l.n <=> r.n and l.id + 5 > r.id and r.id > l.id - 5"),
+        format!("select l.id, r.id from {left} join {big} on l.id > r.id - 2 and l.id < r.id + 2 where l.id < 300"),
+        format!("select l.id, r.id from {left} left join {big} on l.id * 2 = r.id + 1 or l.id = r.id + 3900 where l.id < 300"),
+        "select id, s from t where u in (select u + 1 from t x where n is not null)".to_owned(),
+        "select id, s from t where u not in (select u + 1 from t x where n is not null)".to_owned(),
+        "select id, n in (select x.n from t x where x.id > 100) a, n not in (select x.n from t x where x.n > 7) b from t"
+            .to_owned(),
+        "select id, (n, u) in (select x.n, x.u from t x) a from t".to_owned(),
+        format!("select l.id, r.z in (select n from t) z from {left} join {right} on l.u = r.k"),
+        format!("select count(*), sum(l.id), min(r.s) from {left} join {big} on l.u = r.id"),
+        format!("select l.id, r.s from {left} join {big} on l.u = r.id limit 50"),
+        format!("select l.id, r.id, q.s from {left} join {big} on l.u = r.id join (select id, s from t limit 4090) q on q.id = r.u"),
+        format!("select l.id, r.z from {left} left join {right} on l.id = r.k order by r.z, l.id limit 1000"),
+    ] {
+        same_with(&mut c, 256 << 10, &sql);
+    }
+    // A key that warns does so once for each row.
+    let sql =
+        format!("select count(*) from {left} join {big} on cast(l.s as signed) = cast(r.s as signed) + 1");
+    c.rows(&sql);
+    let all = c.warning_count;
+    c.memory_limit_bytes = 256 << 10;
+    c.rows(&sql);
+    assert_eq!(c.warning_count, all);
+}
+
+#[test]
 fn windows() {
     let db = db();
     let mut c = db.conn();

@@ -13,6 +13,7 @@ use planner::plan::JoinKind;
 use types::{Error, Result, SqlType};
 
 use super::condition::Condition;
+use super::in_blocks::Ordered;
 use super::page::{Found, Page};
 use super::partners::Partners;
 use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, RowWidths, arrow_error, batch_of, schema_of};
@@ -21,13 +22,25 @@ use crate::operator::filter::split;
 use crate::operator::{BoxOperator, Operator};
 
 /// See the module.
-pub(in crate::operator) struct Pairing<'p, P> {
+#[allow(clippy::large_enum_variant, reason = "nearly all are the large one")]
+pub(in crate::operator) enum Pairing<'p, P> {
+    InMemory(Pairs<'p, P>),
+    InBlocks(Box<Ordered<'p>>),
+    Ended,
+}
+
+/// Pairs the left side with the right side, or with a block of it.
+pub(in crate::operator) struct Pairs<'p, P> {
     left: BoxOperator<'p>,
     partners: P,
     kind: JoinKind,
     condition: Option<Condition>,
     shape: Arc<JoinShape>,
     batch: Option<LeftBatch>,
+    /// Where the right side comes in blocks: left rows that have been over the block.
+    done: Option<LeftBatch>,
+    /// The first left rows, once it is known that the right side comes in blocks.
+    first: Option<RecordBatch>,
     /// How many left rows, and how many pairs, to ask for. They grow while few of them become rows.
     ask: usize,
     ask_pairs: usize,
@@ -61,11 +74,13 @@ impl JoinShape {
 }
 
 /// Left rows whose partners are being found.
-struct LeftBatch {
+pub(in crate::operator) struct LeftBatch {
     rows: RecordBatch,
     found: Vec<Found>,
     /// Rows before this one are finished.
     finished: usize,
+    /// No other block can have partners for them.
+    is_last: bool,
     widths: Rc<RowWidths>,
 }
 
@@ -80,7 +95,7 @@ struct Output {
     marks: Vec<Option<i64>>,
 }
 
-impl<'p, P: Partners> Pairing<'p, P> {
+impl<'p, P: Partners + 'p> Pairing<'p, P> {
     pub fn new(
         left: BoxOperator<'p>,
         partners: P,
@@ -90,18 +105,78 @@ impl<'p, P: Partners> Pairing<'p, P> {
         eval: &EvalContext,
     ) -> Self {
         let condition = condition.map(|condition| Condition::new(condition, shape.left_width, eval));
-        Self {
+        Self::InMemory(Pairs {
             left,
             partners,
             kind,
             condition,
             shape,
             batch: None,
+            done: None,
+            first: None,
             ask: 1,
             ask_pairs: 1,
             rest: None,
             failure: None,
+        })
+    }
+}
+
+impl<'p, P: Partners + 'p> Operator for Pairing<'p, P> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        if let Self::InMemory(pairs) = self {
+            let batch = pairs.next(env, wanted)?;
+            let Some(first) = pairs.first.take() else {
+                return Ok(batch);
+            };
+            if let Self::InMemory(pairs) = std::mem::replace(self, Self::Ended) {
+                *self = Self::InBlocks(Box::new(Ordered::new(pairs, first)?));
+            }
         }
+        match self {
+            Self::InBlocks(rows) => rows.next(env, wanted),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl<P: Partners> Pairs<'_, P> {
+    /// How many columns the output has.
+    pub fn width(&self) -> usize {
+        self.shape.schema.fields().len()
+    }
+
+    pub fn kind(&self) -> JoinKind {
+        self.kind
+    }
+
+    pub fn next_left(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        types::stack::with_room(|| self.left.next(env, wanted))
+    }
+
+    /// Whether there are left rows whose partners are being found.
+    pub fn has_left(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    /// Begins with left rows of which so much is known.
+    pub fn start(&mut self, rows: RecordBatch, found: Vec<Found>, env: &mut Env<'_, '_>) -> Result<()> {
+        self.partners.begin(&rows, env)?;
+        self.batch = Some(LeftBatch::new(rows, found, self.partners.is_last_block()));
+        Ok(())
+    }
+
+    /// The left rows that have been over the block.
+    pub fn take_done(&mut self) -> Option<LeftBatch> {
+        self.done.take()
+    }
+
+    pub fn is_last_block(&self) -> bool {
+        self.partners.is_last_block()
+    }
+
+    pub fn next_block(&mut self, env: &mut Env<'_, '_>) -> Result<bool> {
+        self.partners.next_block(env)
     }
 
     /// Takes the next batch of the left side; `false` if there is none, or if no row can come of it.
@@ -111,7 +186,7 @@ impl<'p, P: Partners> Pairing<'p, P> {
             JoinKind::Left | JoinKind::Mark => wanted,
             JoinKind::Inner | JoinKind::Semi | JoinKind::Anti => self.ask.max(wanted),
         };
-        let Some(rows) = types::stack::with_room(|| self.left.next(env, ask))? else {
+        let Some(rows) = self.next_left(env, ask)? else {
             return Ok(false);
         };
         self.ask = if ask == ALL_ROWS {
@@ -120,15 +195,15 @@ impl<'p, P: Partners> Pairing<'p, P> {
             ask.saturating_mul(4).min(BATCH_ROWS)
         };
         let has_partners = self.partners.begin(&rows, env)?;
+        if self.partners.is_in_blocks() {
+            self.first = Some(rows);
+            return Ok(false);
+        }
         if !has_partners && matches!(self.kind, JoinKind::Inner | JoinKind::Semi) {
             return Ok(false);
         }
-        self.batch = Some(LeftBatch {
-            found: vec![Found::Nothing; rows.num_rows()],
-            finished: 0,
-            widths: Rc::new(RowWidths::of(&rows)),
-            rows,
-        });
+        let found = vec![Found::Nothing; rows.num_rows()];
+        self.batch = Some(LeftBatch::new(rows, found, true));
         Ok(true)
     }
 
@@ -145,8 +220,12 @@ impl<'p, P: Partners> Pairing<'p, P> {
         }
     }
 
-    /// The output rows of the next page of pairs.
-    fn next_page(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+    /// The output rows of the next page of pairs, and which left rows they have.
+    pub fn next_page(
+        &mut self,
+        env: &mut Env<'_, '_>,
+        wanted: usize,
+    ) -> Result<Option<(RecordBatch, Vec<u32>)>> {
         let limit = self.page_pairs(wanted);
         let Some(batch) = &mut self.batch else {
             return Ok(None);
@@ -165,9 +244,11 @@ impl<'p, P: Partners> Pairing<'p, P> {
         let output = batch.output(&page, truths.as_ref(), self.kind);
         let rows = batch.rows.clone();
         if batch.finished == rows.num_rows() {
-            self.batch = None;
+            let done = self.batch.take();
+            self.done = done.filter(|_| self.partners.is_in_blocks());
         }
-        self.output_rows(&output, &rows, &right)
+        let batch = self.output_rows(&output, &rows, &right)?;
+        Ok(batch.map(|batch| (batch, output.left)))
     }
 
     /// The condition's truth for each pair; `None` if all are true.
@@ -206,7 +287,8 @@ impl<'p, P: Partners> Pairing<'p, P> {
     }
 }
 
-impl<P: Partners> Operator for Pairing<'_, P> {
+impl<P: Partners> Pairs<'_, P> {
+    /// As [`Operator::next`]. `None` also where [`Self::first`] is set: the right side comes in blocks.
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(batch) = self.rest.take() {
@@ -221,12 +303,31 @@ impl<P: Partners> Operator for Pairing<'_, P> {
             if self.batch.is_none() && !self.begin(env, wanted)? {
                 return Ok(None);
             }
-            self.rest = self.next_page(env, wanted)?;
+            self.rest = self.next_page(env, wanted)?.map(|(batch, _)| batch);
         }
     }
 }
 
 impl LeftBatch {
+    fn new(rows: RecordBatch, found: Vec<Found>, is_last: bool) -> Self {
+        Self {
+            found,
+            finished: 0,
+            is_last,
+            widths: Rc::new(RowWidths::of(&rows)),
+            rows,
+        }
+    }
+
+    pub fn rows(&self) -> &RecordBatch {
+        &self.rows
+    }
+
+    /// What is known of each row.
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
     /// Notes what a page has found, and makes its output rows.
     fn output(&mut self, page: &Page, truths: Option<&BooleanArray>, kind: JoinKind) -> Output {
         let mut output = Output::default();
@@ -277,6 +378,10 @@ impl LeftBatch {
         for row in self.finished..end {
             let found = self.found.get(row).copied().unwrap_or(Found::Nothing);
             let has_partner = found == Found::Partner;
+            let is_settled = has_partner && matches!(kind, JoinKind::Semi | JoinKind::Mark);
+            if !self.is_last && !is_settled {
+                continue;
+            }
             match kind {
                 JoinKind::Left if !has_partner => {
                     output.left.push(row as u32);
