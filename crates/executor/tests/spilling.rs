@@ -161,7 +161,7 @@ fn keys_are_computed_once_for_each_row() {
         );
         c.rows("select @i := 0");
         assert_eq!(
-            c.rows("select id, length(s) from t order by (@i := @i + 1) desc limit 4000, 3"),
+            c.rows("select id, length(s) from t order by (@i := coalesce(@i, 0) + 1) desc limit 4000, 3"),
             ["95 76", "94 76", "93 76"]
         );
     }

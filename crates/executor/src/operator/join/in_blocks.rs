@@ -14,7 +14,7 @@ use planner::plan::{JoinKind, SortKey};
 use types::{Result, SqlType};
 
 use super::page::Found;
-use super::pairing::{LeftBatch, Pairs};
+use super::pairs::{LeftBatch, Pairs};
 use super::partners::Partners;
 use crate::batch::{ALL_ROWS, arrow_error, batch_of, keep};
 use crate::env::Env;

@@ -13,6 +13,7 @@ mod lookup;
 pub(super) mod nested;
 pub(super) mod page;
 pub(super) mod pairing;
+pub(super) mod pairs;
 pub(super) mod partners;
 pub(super) mod right_side;
 
@@ -24,7 +25,8 @@ use types::Result;
 use self::hash::HashPartners;
 use self::lookup::LookupPartners;
 use self::nested::AllPartners;
-use self::pairing::{JoinShape, Pairing};
+use self::pairing::Pairing;
+use self::pairs::JoinShape;
 use self::right_side::{RightSide, RowsTaken};
 use super::BoxOperator;
 use super::measured::MeasuredPartners;
