@@ -8,10 +8,14 @@ use crate::ast::{
 };
 
 pub fn query(printer: &mut Printer<'_>, query: &Query) {
+    // Parentheses around all of it are not printed.
+    if let (true, QueryBody::Nested(inner)) = (is_bare(query), &query.body) {
+        return printer.query(inner);
+    }
     if let Some(with) = &query.with {
         with_clause(printer, with);
     }
-    query_body(printer, &query.body);
+    query_body(printer, unwrapped(&query.body));
     order_by(printer, &query.order_by);
     if let Some(limit) = &query.limit {
         put_limit(printer, limit);
@@ -96,16 +100,30 @@ fn query_body(printer: &mut Printer<'_>, body: &QueryBody) {
 
 /// The block that is all of a query in parentheses, which need not be printed then.
 fn lone_block(query: &Query) -> Option<&QueryBody> {
-    let is_bare = query.with.is_none()
+    match &query.body {
+        QueryBody::Nested(inner) if is_bare(query) => lone_block(inner),
+        QueryBody::Select(_) | QueryBody::Values(_) if is_bare(query) => Some(&query.body),
+        _ => None,
+    }
+}
+
+/// What is in the parentheses that are all of a body: its query's clauses may be those around.
+fn unwrapped(mut body: &QueryBody) -> &QueryBody {
+    while let QueryBody::Nested(query) = body
+        && is_bare(query)
+    {
+        body = &query.body;
+    }
+    body
+}
+
+/// Whether a query has no clauses around its body.
+fn is_bare(query: &Query) -> bool {
+    query.with.is_none()
         && query.order_by.is_empty()
         && query.limit.is_none()
         && query.locking.is_empty()
-        && query.into.is_none();
-    match &query.body {
-        QueryBody::Nested(query) if is_bare => lone_block(query),
-        QueryBody::Select(_) | QueryBody::Values(_) if is_bare => Some(&query.body),
-        _ => None,
-    }
+        && query.into.is_none()
 }
 
 fn put_select(printer: &mut Printer<'_>, select: &Select) {
