@@ -1,7 +1,7 @@
 //! Queries: query expressions, query blocks, tables.
 
 use super::printer::Printer;
-use super::{json_table, window};
+use super::{json_table, position, window};
 use crate::ast::{
     DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, Limit, LockWait, LockingClause,
     NamedTable, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, TableRef, With,
@@ -9,14 +9,15 @@ use crate::ast::{
 
 pub fn query(printer: &mut Printer<'_>, query: &Query) {
     // Parentheses around all of it are not printed.
-    if let (true, QueryBody::Nested(inner)) = (is_bare(query), &query.body) {
+    if let (true, QueryBody::Nested(inner)) = (query.is_bare(), &query.body) {
         return printer.query(inner);
     }
     if let Some(with) = &query.with {
         with_clause(printer, with);
     }
-    query_body(printer, unwrapped(&query.body));
-    order_by(printer, &query.order_by);
+    let body = query.body.unwrapped();
+    query_body(printer, body);
+    order_by(printer, &query.order_by, body);
     if let Some(limit) = &query.limit {
         put_limit(printer, limit);
     }
@@ -101,29 +102,10 @@ fn query_body(printer: &mut Printer<'_>, body: &QueryBody) {
 /// The block that is all of a query in parentheses, which need not be printed then.
 fn lone_block(query: &Query) -> Option<&QueryBody> {
     match &query.body {
-        QueryBody::Nested(inner) if is_bare(query) => lone_block(inner),
-        QueryBody::Select(_) | QueryBody::Values(_) if is_bare(query) => Some(&query.body),
+        QueryBody::Nested(inner) if query.is_bare() => lone_block(inner),
+        QueryBody::Select(_) | QueryBody::Values(_) if query.is_bare() => Some(&query.body),
         _ => None,
     }
-}
-
-/// What is in the parentheses that are all of a body: its query's clauses may be those around.
-fn unwrapped(mut body: &QueryBody) -> &QueryBody {
-    while let QueryBody::Nested(query) = body
-        && is_bare(query)
-    {
-        body = &query.body;
-    }
-    body
-}
-
-/// Whether a query has no clauses around its body.
-fn is_bare(query: &Query) -> bool {
-    query.with.is_none()
-        && query.order_by.is_empty()
-        && query.limit.is_none()
-        && query.locking.is_empty()
-        && query.into.is_none()
 }
 
 fn put_select(printer: &mut Printer<'_>, select: &Select) {
@@ -152,7 +134,9 @@ fn put_select(printer: &mut Printer<'_>, select: &Select) {
     }
     if !select.group_by.is_empty() {
         printer.put(" group by ");
-        printer.separated(&select.group_by, ",", |printer, item| printer.expr(&item.expr));
+        printer.separated(&select.group_by, ",", |printer, item| {
+            position::key_of_block(printer, &item.expr, select);
+        });
         if select.rollup {
             printer.put(" with rollup");
         }
@@ -326,12 +310,17 @@ fn join_condition(printer: &mut Printer<'_>, join: &Join) {
     }
 }
 
-fn order_by(printer: &mut Printer<'_>, items: &[OrderItem]) {
+fn order_by(printer: &mut Printer<'_>, items: &[OrderItem], body: &QueryBody) {
     if items.is_empty() {
         return;
     }
     printer.put(" order by ");
-    printer.order_items(items);
+    printer.separated(items, ",", |printer, item| {
+        position::key(printer, &item.expr, body);
+        if item.descending {
+            printer.put(" desc");
+        }
+    });
 }
 
 fn put_limit(printer: &mut Printer<'_>, limit: &Limit) {
