@@ -701,7 +701,7 @@ mod tests {
             ),
             ("create temporary t (a int)", 1064),
             ("alter temporary table t add b int", 1064),
-            ("create table t", 1113),
+            ("create table t", 4028),
             ("create table t ()", 1064),
             ("create table t (a)", 1064),
             ("create table t (a int,)", 1064),

@@ -1,6 +1,7 @@
-//! Positions in GROUP BY and ORDER BY of a view: its text has what they mean.
+//! Positions and aliases in GROUP BY and ORDER BY of a view: its text has what they mean.
 //!
-//! MySQL prints the select item, and after a set operation the name of the column.
+//! MySQL prints the select item for a position, and after a set operation the name of the column. It prints an item for its
+//! alias in ORDER BY if the view can be merged into the query that uses it.
 
 use super::printer::Printer;
 use crate::ast::{ColumnName, Expr, NumberText, QueryBody, Select, SelectItem};
@@ -24,15 +25,16 @@ impl Shown<'_> {
     }
 }
 
-/// A key of GROUP BY or ORDER BY. `body`: what it groups or orders.
-pub fn key(printer: &mut Printer<'_>, key: &Expr, body: &QueryBody) {
-    if !printer.style.names.expands_positions() || !expanded(printer, key, body) {
+/// A key of ORDER BY. `body`: what it orders; `limited`: as many rows as a LIMIT says.
+pub fn order_key(printer: &mut Printer<'_>, key: &Expr, body: &QueryBody, limited: bool) {
+    let expands = printer.style.names.expands_positions();
+    if !expands || !(expanded(printer, key, body) || unaliased(printer, key, body, limited)) {
         printer.expr(key);
     }
 }
 
-/// The same in GROUP BY of a block.
-pub fn key_of_block(printer: &mut Printer<'_>, key: &Expr, select: &Select) {
+/// A key of GROUP BY.
+pub fn group_key(printer: &mut Printer<'_>, key: &Expr, select: &Select) {
     if !printer.style.names.expands_positions() || !expanded_in_block(printer, key, select) {
         printer.expr(key);
     }
@@ -60,6 +62,42 @@ fn expanded_in_block(printer: &mut Printer<'_>, key: &Expr, select: &Select) -> 
         _ => return false,
     }
     true
+}
+
+/// Prints the item that an alias means; `false` if it is to stay.
+fn unaliased(printer: &mut Printer<'_>, key: &Expr, body: &QueryBody, limited: bool) -> bool {
+    let (QueryBody::Select(select), Expr::Column(name)) = (body, key) else {
+        return false;
+    };
+    // A name that means a column has been resolved.
+    let is_alias = name.table.is_none() && printer.style.names.column(name).table.is_none();
+    if !is_alias || limited || !can_be_merged(select) {
+        return false;
+    }
+    let named = select.items.iter().find_map(|item| match item {
+        SelectItem::Expr {
+            expr, name: alias, ..
+        } if types::same_name(alias, &name.column) => Some(expr),
+        _ => None,
+    });
+    match named.filter(|expr| has_one_value(expr)) {
+        Some(expr) => printer.expr(expr),
+        None => return false,
+    }
+    true
+}
+
+/// Whether each row of a block's tables makes a row.
+fn can_be_merged(select: &Select) -> bool {
+    let makes = |item: &SelectItem| match item {
+        SelectItem::Expr { expr, .. } => expr.has_aggregate() || expr.has_window(),
+        SelectItem::All | SelectItem::AllOf(_) => false,
+    };
+    !select.distinct
+        && select.group_by.is_empty()
+        && select.having.is_none()
+        && select.windows.is_empty()
+        && !select.items.iter().any(makes)
 }
 
 /// Prints the name of a column of a set operation, if only one has it.

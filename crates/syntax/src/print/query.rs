@@ -4,7 +4,7 @@ use super::printer::Printer;
 use super::{json_table, position, window};
 use crate::ast::{
     DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, Limit, LockWait, LockingClause,
-    NamedTable, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, TableRef, With,
+    NamedTable, Query, QueryBody, Select, SelectItem, SetOperator, TableRef, With,
 };
 
 pub fn query(printer: &mut Printer<'_>, query: &Query) {
@@ -17,7 +17,7 @@ pub fn query(printer: &mut Printer<'_>, query: &Query) {
     }
     let body = query.body.unwrapped();
     query_body(printer, body);
-    order_by(printer, &query.order_by, body);
+    order_by(printer, query, body);
     if let Some(limit) = &query.limit {
         put_limit(printer, limit);
     }
@@ -135,7 +135,7 @@ fn put_select(printer: &mut Printer<'_>, select: &Select) {
     if !select.group_by.is_empty() {
         printer.put(" group by ");
         printer.separated(&select.group_by, ",", |printer, item| {
-            position::key_of_block(printer, &item.expr, select);
+            position::group_key(printer, &item.expr, select);
         });
         if select.rollup {
             printer.put(" with rollup");
@@ -310,13 +310,13 @@ fn join_condition(printer: &mut Printer<'_>, join: &Join) {
     }
 }
 
-fn order_by(printer: &mut Printer<'_>, items: &[OrderItem], body: &QueryBody) {
-    if items.is_empty() {
+fn order_by(printer: &mut Printer<'_>, query: &Query, body: &QueryBody) {
+    if query.order_by.is_empty() {
         return;
     }
     printer.put(" order by ");
-    printer.separated(items, ",", |printer, item| {
-        position::key(printer, &item.expr, body);
+    printer.separated(&query.order_by, ",", |printer, item| {
+        position::order_key(printer, &item.expr, body, query.limit.is_some());
         if item.descending {
             printer.put(" desc");
         }
