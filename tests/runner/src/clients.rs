@@ -35,7 +35,7 @@ struct Client {
 /// The directory of their sources.
 pub const CLIENTS: &str = "tests/clients";
 
-const ALL: [Client; 16] = [
+const ALL: [Client; 14] = [
     Client {
         name: "go",
         directory: "go",
@@ -125,38 +125,7 @@ const ALL: [Client; 16] = [
         "\"$OUT/venv/bin/python\" -B suite.py sqlalchemy",
     ),
     suite("django-suite", "\"$OUT/venv/bin/python\" -B suite.py django"),
-    application(
-        "wordpress",
-        &[
-            "node",
-            "npm",
-            "chromium",
-            "php",
-            MYSQLI,
-            "/usr/share/wordpress/wp-load.php",
-            THEME,
-        ],
-        "NODE_PATH=\"$OUT/node_modules\" node wordpress.js",
-    ),
-    application(
-        "phpmyadmin",
-        &[
-            "node",
-            "npm",
-            "chromium",
-            "php",
-            MYSQLI,
-            "/usr/share/phpmyadmin/index.php",
-        ],
-        "NODE_PATH=\"$OUT/node_modules\" node phpmyadmin.js",
-    ),
 ];
-
-/// PHP's driver, as Debian configures it.
-const MYSQLI: &str = "/usr/share/php8.2-mysql/mysql/mysqli.ini";
-
-/// WordPress shows nothing without a theme, and Debian's package has none.
-const THEME: &str = "/usr/share/wordpress/wp-content/themes/twentytwentyone/index.php";
 
 /// A framework's own test suite.
 const fn suite(name: &'static str, run: &'static str) -> Client {
@@ -165,17 +134,6 @@ const fn suite(name: &'static str, run: &'static str) -> Client {
         directory: "suites",
         needs: &["python3"],
         build: SUITES,
-        run,
-    }
-}
-
-/// An application of Debian's, used in a browser.
-const fn application(name: &'static str, needs: &'static [&'static str], run: &'static str) -> Client {
-    Client {
-        name,
-        directory: "browser",
-        needs,
-        build: NODE_MODULES,
         run,
     }
 }
