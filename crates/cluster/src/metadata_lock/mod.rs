@@ -13,7 +13,8 @@
 //! statements wait behind a waiting ALTER TABLE, and a deadlock kills a transaction.)
 //!
 //! LOCK TABLES uses the same locks for as long as the session holds them ([`SessionLocks`]). For it,
-//! transactions that write a table are counted apart from those that read it.
+//! transactions that write a table are counted apart from those that read it. Where several processes share a
+//! store, LOCK TABLES closes the tables on all of them, by schema versions (`ddl`).
 //!
 //! A statement that fills a table by a bulk load keeps all other writers out, and all readers for the moment in
 //! which the rows appear ([`Filling`]).
@@ -38,7 +39,7 @@ use crate::wait::WaitLimit;
 
 pub use change::{ChangeLocks, Exclusive, PAUSE_MAX, PAUSE_MIN};
 
-pub(crate) use closed::ClosedTable;
+pub(crate) use closed::{ClosedTable, ClosedTo};
 pub use filling::{Alone, Filling};
 use session::Revocable;
 pub use session::SessionLocks;

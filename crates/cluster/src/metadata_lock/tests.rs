@@ -319,8 +319,8 @@ fn a_wait_of_lock_tables_ends_when_locks_are_revoked() {
     });
     assert!((1..=3).all(|id| {
         locks
-            .try_close(id)
-            .is_some_and(|closed| id == 1 || closed.is_empty())
+            .try_close(id, ClosedTo::All)
+            .is_some_and(|closed| id == 1 || closed.is_left())
     }));
     drop(held);
     drop(locks.lock_for_change(&[1, 2, 3], &limit(&never, 0)).unwrap());
@@ -475,4 +475,27 @@ fn a_statement_that_has_to_fill_a_table_waits_for_its_turn() {
     assert!(fill(&locks, 60_000).unwrap().is_none());
     drop(change);
     assert!(fill(&locks, 0).unwrap().is_some());
+}
+
+#[test]
+fn a_table_that_is_closed_to_writers_is_open_to_readers() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let (mut reader, mut writer) = (
+        TransactionLocks::new(locks.clone()),
+        TransactionLocks::new(locks.clone()),
+    );
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+    let closed = locks.try_close(1, ClosedTo::Writers).unwrap();
+    assert!(!closed.is_left());
+    reader.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    writer.release_all();
+    assert!(closed.is_left());
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    // Several may close it.
+    let second = locks.try_close(1, ClosedTo::Writers).unwrap();
+    drop(closed);
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    drop(second);
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
 }

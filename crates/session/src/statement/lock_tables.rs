@@ -4,8 +4,9 @@
 //! them again before it replies. FLUSH TABLES WITH READ LOCK takes a READ lock on each existing table. So it
 //! waits for transactions that have written, and new tables can be created while it is held.
 
-use cluster::metadata_lock::{SessionLocks, Use};
+use cluster::metadata_lock::Use;
 use cluster::wait::WaitLimit;
+use ddl::HeldTables;
 use planner::command::TableToLock;
 use schema::definition::TableName;
 use schema::model::{INFORMATION_SCHEMA, Table, wrong_object};
@@ -156,7 +157,7 @@ fn ids(tables: &[LockedTable]) -> Vec<(i64, bool)> {
 fn acquire_present(
     session: &Session,
     mut find: impl FnMut() -> Result<Vec<(i64, bool)>>,
-) -> Result<SessionLocks> {
+) -> Result<HeldTables> {
     let mut wanted = find()?;
     loop {
         let locks = acquire(session, wanted.iter().copied())?;
@@ -169,7 +170,7 @@ fn acquire_present(
 }
 
 /// Locks stored tables. A table that is named twice gets the stronger lock.
-fn acquire(session: &Session, tables: impl Iterator<Item = (i64, bool)>) -> Result<SessionLocks> {
+fn acquire(session: &Session, tables: impl Iterator<Item = (i64, bool)>) -> Result<HeldTables> {
     let mut wanted: Vec<(i64, bool)> = tables.filter(|(id, _)| *id >= 0).collect();
     wanted.sort_unstable_by(|a, b| b.cmp(a));
     wanted.dedup_by_key(|(id, _)| *id);
@@ -177,12 +178,7 @@ fn acquire(session: &Session, tables: impl Iterator<Item = (i64, bool)>) -> Resu
         timeout: session.settings.run.metadata_lock_wait,
         interrupt: &session.process.interrupt,
     };
-    session
-        .shared
-        .engine
-        .cluster
-        .metadata_locks()
-        .lock_for_session(&wanted, &limit)
+    session.shared.catalog.changer.lock_tables(&wanted, &limit)
 }
 
 /// UNLOCK TABLES: commits, if LOCK TABLES has locked something.
