@@ -113,10 +113,8 @@ impl Follower {
 
 /// The lease was lost: this node begins again with the newest version. Transactions of the old lease may go
 /// on using tables, but cannot commit, so nothing waits for them here. Those that continue under the new
-/// lease ([`Node::continues`]) use no table that has changed. Tables that sessions have locked by LOCK TABLES
-/// are unlocked.
+/// lease ([`Node::continues`]) use no table that has changed or is closed.
 fn join_again(here: Installation<'_>, lease: &Lease, approach: &mut Approach) -> Result<Option<u32>> {
-    here.locks.revoke_session_locks();
     // The version is installed before the lease is visible: a statement under the new lease sees definitions
     // that it covers.
     let (before, now) = lease.join_again(|node: &mut Node| {
@@ -230,7 +228,7 @@ impl Approach {
             let closed = here.locks.try_close(closing.table, closing.to).ok_or_else(|| {
                 Error::new(
                     errno::ER_LOCK_WAIT_TIMEOUT,
-                    "another server changes the definition of a table that LOCK TABLES is locking; try again",
+                    "another server has closed a table whose definition this one is changing; try again",
                 )
             })?;
             self.closed.insert(*closing, closed);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use kv::Interrupt;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use types::Error;
 
 use super::*;
@@ -298,32 +298,6 @@ fn sessions_and_transactions_do_not_block_each_other_for_ever() {
     for thread in threads {
         thread.join().unwrap();
     }
-}
-
-#[test]
-fn a_wait_of_lock_tables_ends_when_locks_are_revoked() {
-    let locks = Arc::new(MetadataLocks::default());
-    let never = Interrupt::new();
-    let mut reader = TransactionLocks::new(locks.clone());
-    reader.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
-    let held = locks
-        .lock_for_session(&[(2, true), (3, false)], &limit(&never, 0))
-        .unwrap();
-    thread::scope(|scope| {
-        let waiter = scope.spawn(|| locks.lock_for_session(&[(1, true)], &limit(&never, 60_000)).err());
-        while !waiter.is_finished() {
-            locks.revoke_session_locks();
-            thread::sleep(Duration::from_millis(5));
-        }
-        assert_eq!(waiter.join().unwrap().unwrap().code, 8027);
-    });
-    assert!((1..=3).all(|id| {
-        locks
-            .try_close(id, ClosedTo::All)
-            .is_some_and(|closed| id == 1 || closed.is_left())
-    }));
-    drop(held);
-    drop(locks.lock_for_change(&[1, 2, 3], &limit(&never, 0)).unwrap());
 }
 
 #[test]
