@@ -16,7 +16,7 @@ enum Held {
     /// One process has the store to itself.
     Here(SessionLocks),
     /// `None`: no tables.
-    OnAllNodes { _lock: Option<OnAllNodes> },
+    OnAllNodes { _lock: Option<Box<OnAllNodes>> },
 }
 
 struct OnAllNodes {
@@ -38,10 +38,10 @@ impl SchemaChanger {
             }
             Jobs::Shared(_) if tables.is_empty() => Held::OnAllNodes { _lock: None },
             Jobs::Shared(jobs) => Held::OnAllNodes {
-                _lock: Some(OnAllNodes {
+                _lock: Some(Box::new(OnAllNodes {
                     job: jobs.lock_tables(tables, limit)?,
                     changer: Arc::clone(self),
-                }),
+                })),
             },
         };
         Ok(HeldTables(held))
