@@ -9,7 +9,7 @@ set -euo pipefail
 
 purpose=${1:-test}
 
-# A command or a file that shows that a package is installed, and the package.
+# A command or a file that shows that a package is installed, and the package, or several.
 build=(
     "cc build-essential"
     "c++ build-essential"
@@ -26,6 +26,7 @@ test=(
     "mydumper mydumper"
     "mycli mycli"
     "pt-table-checksum percona-toolkit"
+    "prometheus-mysqld-exporter prometheus-mysqld-exporter"
     "pkg-config pkg-config"
     "mysql_config default-libmysqlclient-dev"
     "python3 python3"
@@ -56,9 +57,10 @@ there() {
 
 missing=()
 look() {
-    local entry
+    local entry words
     for entry in "$@"; do
-        there "${entry%% *}" || missing+=("${entry##* }")
+        read -ra words <<<"$entry"
+        there "${words[0]}" || missing+=("${words[@]:1}")
     done
 }
 
@@ -101,6 +103,13 @@ if [[ $(id -u) -eq 0 ]] && command -v apt-get >/dev/null; then
             echo "this system has no package $package" >&2
         fi
     done
+    # Packages with a service, such as the exporter, do not start it.
+    policy=/usr/sbin/policy-rc.d
+    if [[ ! -e $policy ]]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
     apt-get install -y -qq --no-install-recommends "${known[@]}" >/dev/null
     exit 0
 fi

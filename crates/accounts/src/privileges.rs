@@ -295,8 +295,7 @@ impl Privileges {
 
     /// Whether there is anything that the account may do with a column.
     pub fn may_see_column(&self, database: &str, table: &str, column: &str) -> bool {
-        let privileges = self.of_column(database, table, column);
-        !(privileges & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty()
+        !(self.of_column(database, table, column) & PrivilegeSet::TABLE).is_empty()
     }
 
     /// What SHOW FULL COLUMNS and `information_schema` list: `select,insert`.
@@ -311,9 +310,9 @@ impl Privileges {
         self.on_tables.get(database)?.get(table)
     }
 
-    /// Whether there is anything that the account may do with a database or in it.
+    /// Whether there is anything that the account may do with a database or in it. To grant is not enough.
     pub fn may_enter(&self, database: &str) -> bool {
-        !(self.of_database(database) & (PrivilegeSet::DATABASE | PrivilegeSet::GRANT)).is_empty()
+        !(self.of_database(database) & PrivilegeSet::DATABASE).is_empty()
             || self.on_tables.contains_key(database)
     }
 
@@ -322,11 +321,12 @@ impl Privileges {
         database == PERFORMANCE_SCHEMA
             || self.global.has(Privilege::ShowDatabases)
             || self.may_enter(database)
+            || !self.of_database_alone(database).is_empty()
     }
 
     /// Whether there is anything that the account may do with a table.
     pub fn may_see(&self, database: &str, table: &str) -> bool {
-        !(self.of_database(database) & (PrivilegeSet::TABLE | PrivilegeSet::GRANT)).is_empty()
+        !(self.of_database(database) & PrivilegeSet::TABLE).is_empty()
             || self.on_table(database, table).is_some()
     }
 

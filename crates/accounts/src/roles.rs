@@ -1,5 +1,6 @@
 //! What roles add to an account.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,12 +34,8 @@ impl Accounts {
         if !active.is_empty() {
             return privileges;
         }
-        let is_other = |other: &&Arc<Account>| {
-            let is_of_user = other.user == account.user || other.user.is_empty();
-            is_of_user && (&other.user, &other.host) != (&account.user, &account.host)
-        };
-        let others = self.iter().filter(is_other);
-        let mut others: Vec<_> = others
+        let mut others: Vec<_> = self
+            .namesakes(account)
             .filter_map(|other| Some((specificity(&other.host)?, other)))
             .collect();
         others.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -46,6 +43,28 @@ impl Accounts {
             privileges.add_absent(&other.privileges, other.user == account.user);
         }
         privileges
+    }
+
+    /// The accounts of the same user at other hosts, and of the anonymous user.
+    fn namesakes<'a>(&'a self, account: &'a Account) -> impl Iterator<Item = &'a Arc<Account>> {
+        self.iter().filter(|other| {
+            let is_of_user = other.user == account.user || other.user.is_empty();
+            is_of_user && (&other.user, &other.host) != (&account.user, &account.host)
+        })
+    }
+
+    /// The privileges of an account with its default roles, as if a client logged in to it from a host of that name:
+    /// what a view's definer has.
+    pub fn privileges_of_definer<'a, S: Ord>(
+        &'a self,
+        account: &'a Account,
+        specificity: impl Fn(&str) -> Option<S>,
+    ) -> Cow<'a, Privileges> {
+        let roles = &account.default_roles;
+        match roles.is_empty() && self.namesakes(account).next().is_none() {
+            true => Cow::Borrowed(&account.privileges),
+            false => Cow::Owned(self.privileges_of_client(account, roles, specificity)),
+        }
     }
 
     /// The roles that an account may grant while some roles are active: those that it, or an active role, has been granted

@@ -20,13 +20,13 @@ use types::{Error, Result, errno};
 use crate::lease::Lease;
 use crate::metadata_lock::{ClosedTable, MetadataLocks, PAUSE_MAX, PAUSE_MIN, ROUND};
 use crate::node::Node;
-use crate::schema_cache::{SchemaCache, read_frozen};
+use crate::schema_cache::{Closing, SchemaCache, read_frozen};
 use crate::transaction_locks::TransactionLocks;
 
 /// A schema version as the store has it.
 pub(crate) struct StoredVersion {
     schema: Schema,
-    frozen: BTreeSet<i64>,
+    frozen: BTreeSet<Closing>,
 }
 
 impl StoredVersion {
@@ -113,16 +113,15 @@ impl Follower {
 
 /// The lease was lost: this node begins again with the newest version. Transactions of the old lease may go
 /// on using tables, but cannot commit, so nothing waits for them here. Those that continue under the new
-/// lease ([`Node::continues`]) use no table that has changed. Tables that sessions have locked by LOCK TABLES
-/// are unlocked.
+/// lease ([`Node::continues`]) use no table that has changed or is closed.
 fn join_again(here: Installation<'_>, lease: &Lease, approach: &mut Approach) -> Result<Option<u32>> {
-    here.locks.revoke_session_locks();
     // The version is installed before the lease is visible: a statement under the new lease sees definitions
     // that it covers.
     let (before, now) = lease.join_again(|node: &mut Node| {
         let version = StoredVersion::read(here.schemas, &here.store.snapshot_now()?)?;
         node.changed_tables = changed_tables(&here.schemas.current(), &version.schema);
-        node.changed_tables.extend(&version.frozen);
+        let frozen = version.frozen.iter().map(|closing| closing.table);
+        node.changed_tables.extend(frozen);
         approach.force(here, version)
     })?;
     Ok((now.number != before.number).then_some(now.number))
@@ -131,8 +130,8 @@ fn join_again(here: Installation<'_>, lease: &Lease, approach: &mut Approach) ->
 #[derive(Default)]
 struct Approach {
     /// Tables that are closed here: frozen in the installed version, or changed by the next.
-    closed: HashMap<i64, ClosedTable>,
-    frozen: BTreeSet<i64>,
+    closed: HashMap<Closing, ClosedTable>,
+    frozen: BTreeSet<Closing>,
     /// The version to install next.
     target: Option<StoredVersion>,
     round: Round,
@@ -156,7 +155,8 @@ impl Approach {
             Some(target) if target.schema.version >= stored => target,
             _ => StoredVersion::read(here.schemas, &here.store.snapshot_now()?)?,
         };
-        let mut needed = changed_tables(&here.schemas.current(), &target.schema);
+        let changed = changed_tables(&here.schemas.current(), &target.schema);
+        let mut needed: BTreeSet<Closing> = changed.into_iter().map(Closing::to_all).collect();
         needed.extend(&target.frozen);
         if self.close(&needed, here.locks) {
             self.install(here, target);
@@ -166,28 +166,28 @@ impl Approach {
         Ok(())
     }
 
-    /// Closes tables. True if no transaction uses any of them.
-    fn close(&mut self, needed: &BTreeSet<i64>, locks: &MetadataLocks) -> bool {
+    /// Closes tables. True if no transaction that they are closed to uses any of them.
+    fn close(&mut self, needed: &BTreeSet<Closing>, locks: &MetadataLocks) -> bool {
         let now = Instant::now();
         let frozen = &self.frozen;
         self.closed
-            .retain(|id, _| needed.contains(id) || frozen.contains(id));
+            .retain(|closing, _| needed.contains(closing) || frozen.contains(closing));
         let is_paused = self.round.paused_until.is_some_and(|until| now < until);
         let to_close = needed.iter().filter(|_| !is_paused);
-        for id in to_close {
-            if !self.closed.contains_key(id)
-                && let Some(closed) = locks.try_close(*id)
+        for closing in to_close {
+            if !self.closed.contains_key(closing)
+                && let Some(closed) = locks.try_close(closing.table, closing.to)
             {
-                self.closed.insert(*id, closed);
+                self.closed.insert(*closing, closed);
             }
         }
-        let is_closed = |id| self.closed.get(id).is_some_and(ClosedTable::is_empty);
+        let is_closed = |closing| self.closed.get(closing).is_some_and(ClosedTable::is_left);
         // Also in a pause: the version that takes back the one that caused the pause needs no table closed.
         if needed.iter().all(is_closed) {
             return true;
         }
         if !is_paused && now >= *self.round.until.get_or_insert(now + ROUND) {
-            self.closed.retain(|id, _| frozen.contains(id));
+            self.closed.retain(|closing, _| frozen.contains(closing));
             let pause = (self.round.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
             self.round = Round {
                 until: None,
@@ -210,7 +210,7 @@ impl Approach {
         for id in changed {
             here.schemas.table_changed(id);
         }
-        self.closed.retain(|id, _| frozen.contains(id));
+        self.closed.retain(|closing, _| frozen.contains(closing));
         self.frozen = frozen;
         self.round = Round::default();
         self.target = None;
@@ -221,17 +221,17 @@ impl Approach {
 
     /// Installs a version although transactions may use its tables.
     fn force(&mut self, here: Installation<'_>, version: StoredVersion) -> Result<()> {
-        for id in &version.frozen {
-            if self.closed.contains_key(id) {
+        for closing in &version.frozen {
+            if self.closed.contains_key(closing) {
                 continue;
             }
-            let closed = here.locks.try_close(*id).ok_or_else(|| {
+            let closed = here.locks.try_close(closing.table, closing.to).ok_or_else(|| {
                 Error::new(
                     errno::ER_LOCK_WAIT_TIMEOUT,
-                    "another server changes the definition of a table that LOCK TABLES is locking; try again",
+                    "another server has closed a table whose definition this one is changing; try again",
                 )
             })?;
-            self.closed.insert(*id, closed);
+            self.closed.insert(*closing, closed);
         }
         self.install(here, version);
         Ok(())
@@ -272,7 +272,7 @@ mod tests {
         let locks = MetadataLocks::default();
         let mut approach = Approach::default();
         approach.round.paused_until = Some(Instant::now() + Duration::from_secs(3_600));
-        assert!(!approach.close(&BTreeSet::from([7]), &locks));
+        assert!(!approach.close(&BTreeSet::from([Closing::to_all(7)]), &locks));
         assert!(approach.close(&BTreeSet::new(), &locks));
     }
 }

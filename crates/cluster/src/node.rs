@@ -78,8 +78,8 @@ pub struct Node {
     pub number: u32,
     /// The end of the lease. Writes are committed before it or not at all.
     fence: Fence,
-    /// Tables whose definitions have changed since the previous lease, and tables that another node had
-    /// frozen when this lease began.
+    /// Tables whose definitions have changed since the previous lease, and tables that were closed, also to
+    /// writers only, when this lease began.
     pub(crate) changed_tables: BTreeSet<i64>,
     started: Instant,
     /// Milliseconds since `started` for which the lease is valid, by this machine's clock with a safety

@@ -13,6 +13,7 @@ use types::{Error, Result};
 
 use crate::meta::record::DatabaseRecord;
 use crate::meta::{keys, read_all, read_counter};
+use crate::metadata_lock::ClosedTo;
 
 type OnChange = Box<dyn Fn(i64) + Send + Sync>;
 
@@ -98,11 +99,36 @@ impl SchemaCache {
 struct StoredJob {
     #[serde(default)]
     frozen: Vec<i64>,
+    #[serde(default)]
+    read_only: Vec<i64>,
 }
 
-/// Tables that no transaction may use in the stored version, because a schema change is about to publish
-/// their next definition.
-pub(crate) fn read_frozen(reader: &dyn Reader) -> Result<BTreeSet<i64>> {
+/// A table, and whom it is closed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Closing {
+    pub(crate) table: i64,
+    pub(crate) to: ClosedTo,
+}
+
+impl Closing {
+    pub(crate) fn to_all(table: i64) -> Self {
+        let to = ClosedTo::All;
+        Self { table, to }
+    }
+
+    fn to_writers(table: i64) -> Self {
+        let to = ClosedTo::Writers;
+        Self { table, to }
+    }
+}
+
+/// Tables that are closed in the stored version, because a schema change is about to publish their next
+/// definition, or because a session has locked them by LOCK TABLES.
+pub(crate) fn read_frozen(reader: &dyn Reader) -> Result<BTreeSet<Closing>> {
     let jobs: Vec<StoredJob> = read_all(reader, &keys::jobs(), "job")?;
-    Ok(jobs.into_iter().flat_map(|job| job.frozen).collect())
+    let closings = jobs.into_iter().flat_map(|job| {
+        let all = job.frozen.into_iter().map(Closing::to_all);
+        all.chain(job.read_only.into_iter().map(Closing::to_writers))
+    });
+    Ok(closings.collect())
 }

@@ -13,6 +13,9 @@ pub const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// The shortest time between two wake-ups, however many statements wait.
 const WAKE_PAUSE: Duration = Duration::from_millis(50);
 
+/// The stack of a thread, which binds expressions as deep as those of a connection.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Ends or wakes the threads of one [`Workers`].
 #[derive(Default)]
 pub struct Signal {
@@ -103,6 +106,7 @@ impl Workers {
         let doing = format!("the work of thread {name}");
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
+            .stack_size(STACK_BYTES)
             .spawn(move || {
                 loop {
                     let Some(owner) = owner.upgrade() else { return };

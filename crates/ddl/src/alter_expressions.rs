@@ -158,7 +158,7 @@ fn recheck_changed(base: &Table, altered: &mut Altered) -> Result<()> {
     Ok(())
 }
 
-/// A CHECK in a column's definition may refer only to that column.
+/// A CHECK in a column's definition may refer only to that column. Constants in all must be what they are compared with.
 fn check_column_checks(changes: &[AlterChange], table: &Table) -> Result<()> {
     let added = changes.iter().filter_map(|change| match change {
         AlterChange::AddCheck { column, .. } => Some(column),
@@ -166,9 +166,8 @@ fn check_column_checks(changes: &[AlterChange], table: &Table) -> Result<()> {
     });
     let first = table.checks.len() - added.clone().count();
     for (column, check) in added.zip(&table.checks[first..]) {
-        if let Some(column) = column.as_ref().and_then(|name| table.column_offset(name)) {
-            planner::columns_of_check(table, check, Some(column))?;
-        }
+        let column = column.as_ref().and_then(|name| table.column_offset(name));
+        planner::check_new_constraint(table, check, column)?;
     }
     Ok(())
 }

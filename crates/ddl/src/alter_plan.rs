@@ -516,12 +516,17 @@ impl<'a> Draft<'a> {
             let named = before.find(|index| types::same_name(&index.name, name))?;
             indexes.iter().position(|draft| draft.before == Some(named.id))
         };
+        // What is wrong with an index to drop comes before what is wrong with others.
+        for change in changes {
+            if let AlterChange::DropIndex { name } = change
+                && !name.eq_ignore_ascii_case("PRIMARY")
+            {
+                let at = position(&self.indexes, name).ok_or_else(|| messages::cannot_drop(name))?;
+                self.indexes.remove(at);
+            }
+        }
         for (number, change) in changes.iter().enumerate() {
             match change {
-                AlterChange::DropIndex { name } if !name.eq_ignore_ascii_case("PRIMARY") => {
-                    let at = position(&self.indexes, name).ok_or_else(|| messages::cannot_drop(name))?;
-                    self.indexes.remove(at);
-                }
                 AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case("PRIMARY") => {
                     return Err(messages::wrong_index_name(from));
                 }

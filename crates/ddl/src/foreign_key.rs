@@ -269,7 +269,7 @@ pub(crate) fn rename(
         for (key, parent) in table.foreign_keys.iter_mut().zip(parents) {
             key.parent = parent;
         }
-        table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+        schema::sort_keys(table);
     }
     // Also children that already referred to a new name: their revision changes.
     let both = names.iter().flat_map(|(from, to)| [from, to]);
@@ -508,7 +508,7 @@ pub(crate) fn put_relatives(change: &mut Change<'_>, before: &Table, table: &mut
     let (from, to) = (name_of(before), name_of(table));
     if from != to {
         rename_child(table, &from, &to)?;
-        table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+        schema::sort_keys(table);
         check_names(&change.schema, table)?;
     }
     let renamed: Vec<(&str, String)> = before

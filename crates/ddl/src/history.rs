@@ -78,6 +78,7 @@ pub(crate) fn list(cluster: &Cluster, past: usize) -> Result<Vec<DdlJob>> {
     let seen = cluster.store().snapshot_now()?;
     let schema = cluster.schema();
     let mut jobs = Job::read_all(&seen)?;
+    jobs.retain(|job| job.lock.is_none());
     jobs.sort_by_key(|job| -job.id);
     let mut rows = Vec::new();
     for job in jobs {
@@ -98,7 +99,9 @@ pub(crate) fn list(cluster: &Cluster, past: usize) -> Result<Vec<DdlJob>> {
 pub(crate) fn cancel(store: &Store, id: i64) -> Result<()> {
     let mut txn = Meta::begin(store)?;
     let mut meta = Meta::new(&mut txn);
-    let mut job = Job::lock(&mut meta, id)?.ok_or_else(|| no_such_job(id))?;
+    // A session's LOCK TABLES is no definition statement; KILL ends it.
+    let stored = Job::lock(&mut meta, id)?.filter(|job| job.lock.is_none());
+    let mut job = stored.ok_or_else(|| no_such_job(id))?;
     job.cancelled = true;
     job.put(&mut meta)?;
     txn.commit(Durability::Sync)?;

@@ -5,6 +5,7 @@
 //! continues where it stopped. A change that held the exclusive lock of its table, that has failed or that
 //! was cancelled is undone. See [`crate::local`] and [`crate::shared`].
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use cluster::meta::record::{Record, decode};
@@ -45,12 +46,33 @@ pub(crate) struct Job {
     /// The tables that at present no transaction on any node may use.
     #[serde(default)]
     pub frozen: Vec<i64>,
+    /// The tables that at present no transaction on any node may write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_only: Vec<i64>,
+    /// Set for LOCK TABLES: a job that does nothing, and lasts as long as its session wants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<SessionLock>,
     /// Key ranges that it fills before its last step. They are destroyed if the job is undone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fills: Vec<(Vec<u8>, Vec<u8>)>,
     /// How it changes a table; `None` if the job has only one step.
     #[serde(flatten, default)]
     pub change: Option<TableChange>,
+}
+
+/// What a session has locked by LOCK TABLES.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SessionLock {
+    /// Those of the job's tables that others may read, too, in ascending order.
+    pub shared: Vec<i64>,
+    /// The lease of the session's node. The session loses its locks with it.
+    pub term: u64,
+}
+
+impl SessionLock {
+    fn shares(&self, table: i64) -> bool {
+        self.shared.binary_search(&table).is_ok()
+    }
 }
 
 /// How a job changes a table.
@@ -226,6 +248,33 @@ impl Job {
             Some(change) if self.tables.is_empty() => vec![change.table],
             _ => self.tables.clone(),
         }
+    }
+
+    /// Closes its tables from the next version on.
+    pub(crate) fn close(&mut self) {
+        let shares = |table: &i64| self.lock.as_ref().is_some_and(|lock| lock.shares(*table));
+        (self.read_only, self.frozen) = self.tables().into_iter().partition(shares);
+    }
+
+    /// Opens its tables from the next version on.
+    pub(crate) fn open(&mut self) {
+        self.read_only.clear();
+        self.frozen.clear();
+    }
+
+    /// Whether only one of two jobs can have its tables.
+    pub(crate) fn excludes(&self, other: &Self) -> bool {
+        let own: HashSet<i64> = self.tables().into_iter().collect();
+        let are_shared = |table: i64| {
+            let locks = [&self.lock, &other.lock];
+            locks
+                .into_iter()
+                .all(|lock| lock.as_ref().is_some_and(|lock| lock.shares(table)))
+        };
+        let others = other.tables().into_iter();
+        others
+            .filter(|table| own.contains(table))
+            .any(|table| !are_shared(table))
     }
 
     /// Whether a job that no process works on is continued. Otherwise it is undone.

@@ -34,6 +34,7 @@
 //! - `alter_plan` computes the definition after an ALTER TABLE (`altered`), `modify` tells which column
 //!   changes keep stored values, `between` has the definitions while the change runs, `way` checks ALGORITHM
 //!   and LOCK.
+//! - `lock_tables`: LOCK TABLES, which keeps definitions and statements of others out.
 //! - `temporary`: definitions of temporary tables, which are not stored.
 //! - `foreign_key`: foreign keys in all of these; `foreign_key_rows` checks existing rows.
 //! - [`check`]: ADMIN CHECK TABLE. [`split`]: where a table's regions begin. `garbage`: key ranges of dropped
@@ -71,6 +72,7 @@ mod history;
 mod job;
 mod load;
 mod local;
+mod lock_tables;
 mod modify;
 mod new_name;
 mod page_work;
@@ -92,6 +94,7 @@ pub use context::DdlContext;
 pub use executed::Executed;
 pub use history::DdlJob;
 pub use load::LoadedTable;
+pub use lock_tables::HeldTables;
 pub use temporary::{AlteredTemporary, alter_temporary, check_temporary_name, new_temporary, temporary_like};
 
 #[cfg(any(test, feature = "test-support"))]

@@ -1,6 +1,5 @@
 //! What a running statement needs from the session and the server.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use types::Result;
 
 use crate::direct::PacketRows;
 use crate::field_reader::LoadedFile;
+use crate::spill::SpillSpace;
 
 /// Everything a statement may use. `runner` makes one for each statement.
 pub struct ExecContext<'a> {
@@ -28,8 +28,8 @@ pub struct ExecContext<'a> {
     /// Bytes that one statement may hold in sorts, groups and write sets. What can be spilled goes to disk beyond
     /// it; otherwise the statement fails with 8175.
     pub memory_limit_bytes: usize,
-    /// The directory of what it spills.
-    pub spill_directory: &'a Path,
+    /// Where it writes what it spills.
+    pub spill: SpillSpace<'a>,
     /// The broker that grants those bytes.
     pub memory: &'static Broker,
     /// `auto_increment_increment` and `auto_increment_offset`.

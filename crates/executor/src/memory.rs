@@ -65,6 +65,9 @@ impl<'e> Memory<'e> {
     /// # Errors
     /// 1317 once interrupted.
     pub fn try_grow(&self, bytes: usize) -> Result<bool> {
+        if bytes == 0 {
+            return Ok(true);
+        }
         let mut account = self.account.borrow_mut();
         if account.used_bytes().saturating_add(bytes) > self.spillable_bytes {
             return Ok(false);
@@ -74,6 +77,15 @@ impl<'e> Memory<'e> {
             self.waits.set(false);
         }
         Ok(granted)
+    }
+
+    /// As [`Self::try_grow`], without waiting.
+    fn try_grow_now(&self, bytes: usize) -> Result<bool> {
+        let mut account = self.account.borrow_mut();
+        if account.used_bytes().saturating_add(bytes) > self.spillable_bytes {
+            return Ok(false);
+        }
+        account.try_grow(bytes, None).map_err(refused)
     }
 
     fn patience(&self) -> Option<&dyn ::memory::WaitControl> {
@@ -130,6 +142,23 @@ impl Held {
         match bytes.checked_sub(self.bytes) {
             Some(more) => self.try_add(more, memory),
             None => self.resize(bytes, memory).map(|()| true),
+        }
+    }
+
+    /// Counts `bytes` in all while they are granted at once. What is not granted is not counted: it is little, and
+    /// needed to spill.
+    ///
+    /// # Errors
+    /// 1317 once interrupted.
+    pub fn note(&mut self, bytes: usize, memory: &Memory<'_>) -> Result<()> {
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => {
+                if more > 0 && memory.try_grow_now(more)? {
+                    self.bytes = bytes;
+                }
+                Ok(())
+            }
+            None => self.resize(bytes, memory),
         }
     }
 

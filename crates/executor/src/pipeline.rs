@@ -23,6 +23,7 @@ use crate::memory::Memory;
 use crate::operator::given::{Given, NextBatch};
 use crate::operator::tree;
 use crate::source::ReadSource;
+use crate::spill::SpillSpace;
 
 /// The name of the input in a pipeline's plan. No statement has so many common tables.
 const INPUT: CommonTableId = CommonTableId(usize::MAX);
@@ -88,7 +89,7 @@ impl Pipeline {
             interrupt: &resources.interrupt,
             lock_wait: Duration::ZERO,
             memory_limit_bytes: resources.memory_limit_bytes,
-            spill_directory: &resources.spill_directory,
+            spill: SpillSpace::new(&resources.spill_directory),
             memory: resources.memory,
             auto_increment: (1, 1),
             insert_select: None,

@@ -603,7 +603,7 @@ fn locking_lookups_lock_the_rows_they_return() {
 }
 
 #[test]
-fn what_a_join_holds_is_counted() {
+fn a_right_side_without_memory_comes_in_blocks() {
     let db = Db::new();
     let mut c = db.conn();
     c.memory_limit_bytes = 64 << 10;
@@ -623,6 +623,6 @@ fn what_a_join_holds_is_counted() {
             keys: keys.then_some(key).into_iter().collect(),
             residual: None,
         });
-        assert_eq!(c.try_rel(join).unwrap_err().code, 8175);
+        assert_eq!(c.rel(join).len(), 1);
     }
 }

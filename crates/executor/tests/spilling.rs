@@ -48,7 +48,11 @@ fn same_rows(c: &mut Conn<'_>, limit: usize, sql: &str) {
 
 /// In the same order, too.
 fn same(c: &mut Conn<'_>, sql: &str) {
-    let (all, few) = both(c, LITTLE, sql);
+    same_with(c, LITTLE, sql);
+}
+
+fn same_with(c: &mut Conn<'_>, limit: usize, sql: &str) {
+    let (all, few) = both(c, limit, sql);
     assert!(!all.is_empty(), "{sql}");
     assert_eq!(few, all, "{sql}");
 }
@@ -130,12 +134,55 @@ fn groups_and_sets() {
 }
 
 #[test]
-fn groups_of_random_keys_are_refused() {
+fn keys_are_computed_once_for_each_row() {
     let db = db();
     let mut c = db.conn();
-    c.memory_limit_bytes = LITTLE;
-    let error = c.error("select rand(1) r, count(*) from t group by r");
-    assert!(error.starts_with("8175 "), "{error}");
+    for sql in [
+        "select rand(1) r, count(*), min(s) from t group by r",
+        "select s, rand(2) r, count(*) from t group by s, r",
+        "select floor(rand(3) * 1000) r, count(*), max(s) from t group by s, r",
+        "select count(*), max(c) from (select rand(1) r, count(*) c from t group by r) d",
+        "select count(*) from (select distinct rand(1), s from t) d",
+        "select rand(1) r, s from t union select id, s from t",
+        "select s, rand(1) r from t except select s, id from copy",
+    ] {
+        same_rows(&mut c, FEW_GROUPS, sql);
+    }
+    // An assignment has its effect once.
+    for limit in [64 << 20, FEW_GROUPS / 2] {
+        c.memory_limit_bytes = limit;
+        c.rows("select @i := 0");
+        let groups = "select s, (@i := coalesce(@i, 0) + 1) k, count(*) n from t group by s, k";
+        assert_eq!(
+            c.rows(&format!(
+                "select count(*), min(k), max(k), sum(n) from ({groups}) d"
+            )),
+            ["4096 1 4096 4096"]
+        );
+        c.rows("select @i := 0");
+        assert_eq!(
+            c.rows("select id, length(s) from t order by (@i := coalesce(@i, 0) + 1) desc limit 4000, 3"),
+            ["95 76", "94 76", "93 76"]
+        );
+    }
+}
+
+#[test]
+fn keys_warn_once_for_each_row() {
+    let db = db();
+    let mut c = db.conn();
+    for sql in [
+        "select count(*) from (select s, cast(s as signed) k, count(*) from t where id < 3000 group by s, k) d",
+        "select count(*) from (select s, id from t where id < 3000 order by cast(s as signed), s limit 2999) d",
+    ] {
+        c.memory_limit_bytes = 64 << 20;
+        c.rows(sql);
+        let all = c.warning_count;
+        assert!(all > 0, "{sql}");
+        c.memory_limit_bytes = FEW_GROUPS / 2;
+        c.rows(sql);
+        assert_eq!(c.warning_count, all, "{sql}");
+    }
 }
 
 #[test]
@@ -145,6 +192,46 @@ fn one_group_with_too_many_values_is_refused() {
     c.memory_limit_bytes = LITTLE;
     let error = c.error("select json_arrayagg(s) from t");
     assert!(error.starts_with("8175 "), "{error}");
+}
+
+#[test]
+fn joins() {
+    let db = db();
+    let mut c = db.conn();
+    c.exec("create table few (k int, s varchar(100), z int)");
+    c.exec("insert into few select id % 700, s, if(id % 3 = 0, null, id) from t where id < 1200");
+    // Derived tables without a merge have no keys: these joins hold their right sides.
+    let left = "(select id, u, s, n from t limit 4096) l";
+    let right = "(select k, s, z from few limit 1200) r";
+    let big = "(select id, u, s, n from t limit 4000) r";
+    for sql in [
+        format!("select l.id, r.s from {left} join {big} on l.u = r.id"),
+        format!("select l.id, r.id, r.s from {left} join {big} on l.s = r.s"),
+        format!("select l.id, l.u, r.id from {left} left join {big} on l.u = r.id and r.n > 250"),
+        format!("select l.id, r.id, r.u from {left} left join {big} on l.n <=> r.n and l.id + 5 > r.id and r.id > l.id - 5"),
+        format!("select l.id, r.id from {left} join {big} on l.id > r.id - 2 and l.id < r.id + 2 where l.id < 300"),
+        format!("select l.id, r.id from {left} left join {big} on l.id * 2 = r.id + 1 or l.id = r.id + 3900 where l.id < 300"),
+        "select id, s from t where u in (select u + 1 from t x where n is not null)".to_owned(),
+        "select id, s from t where u not in (select u + 1 from t x where n is not null)".to_owned(),
+        "select id, n in (select x.n from t x where x.id > 100) a, n not in (select x.n from t x where x.n > 7) b from t"
+            .to_owned(),
+        "select id, (n, u) in (select x.n, x.u from t x) a from t".to_owned(),
+        format!("select l.id, r.z in (select n from t) z from {left} join {right} on l.u = r.k"),
+        format!("select count(*), sum(l.id), min(r.s) from {left} join {big} on l.u = r.id"),
+        format!("select l.id, r.s from {left} join {big} on l.u = r.id limit 50"),
+        format!("select l.id, r.id, q.s from {left} join {big} on l.u = r.id join (select id, s from t limit 4090) q on q.id = r.u"),
+        format!("select l.id, r.z from {left} left join {right} on l.id = r.k order by r.z, l.id limit 1000"),
+    ] {
+        same_with(&mut c, 256 << 10, &sql);
+    }
+    // A key that warns does so once for each row.
+    let sql =
+        format!("select count(*) from {left} join {big} on cast(l.s as signed) = cast(r.s as signed) + 1");
+    c.rows(&sql);
+    let all = c.warning_count;
+    c.memory_limit_bytes = 256 << 10;
+    c.rows(&sql);
+    assert_eq!(c.warning_count, all);
 }
 
 #[test]
@@ -210,9 +297,11 @@ fn windows() {
         "select s, row_number() over (order by u) from t limit 3000",
     );
     c.memory_limit_bytes = LITTLE;
-    let error =
-        c.error("select sum(u) over (order by u range between 5 preceding and 5 following), s from t");
+    let by_value = "select sum(u) over (order by u range between 5 preceding and 5 following), s from t";
+    let error = c.error(by_value);
     assert!(error.starts_with("8175 "), "{error}");
+    // The sorted rows leave memory to the partition.
+    same_rows(&mut c, 900 << 10, &format!("{by_value} where id < 2500"));
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub use date::locale::Locale;
 pub use digest::digest_of;
 pub use eval::{
     append_row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate,
-    eval_truths, eval_value, fold, hoist, is_deterministic, is_known_when_planned, is_silent,
+    eval_truths, eval_value, fold, hoist, is_deterministic, is_fallible, is_known_when_planned, is_silent,
     makes_longer_texts, reads_assigned,
 };
 pub use expr::{Expr, Function, FunctionDef};

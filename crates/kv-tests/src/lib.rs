@@ -107,6 +107,10 @@ macro_rules! for_each_case {
             optimistic::deletions_of_missing_keys_conflict;
             optimistic::reads_do_not_conflict;
             optimistic::refreshing_does_not_hide_a_conflict;
+            optimistic::a_snapshot_stays_once_there_are_writes;
+            optimistic::locks_do_not_hide_a_conflict;
+            optimistic::locked_keys_can_be_written;
+            optimistic::locking_reads_see_the_snapshot;
             absent::an_insert_over_a_row_fails_whole;
             absent::of_many_inserts_one_wins;
             absent::a_locked_key_is_waited_for;

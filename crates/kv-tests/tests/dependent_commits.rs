@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use kv::{
-    Durability, EmbeddedOptions, Error, LockMode, LockOptions, LockWait, Result, Store, Timestamp,
+    Durability, EmbeddedOptions, Error, LockMode, LockOptions, LockWait, Outdated, Result, Store, Timestamp,
     Transaction, TxnOptions,
 };
 use kv_rocksdb::RocksOptions;
@@ -203,6 +203,37 @@ fn a_waiting_transaction_gets_the_lock_when_the_commit_queues() {
         drop(busy);
         committed(&first);
         assert_eq!(store.lock_stats().held, 0);
+    });
+}
+
+/// Of a row that is written at its newest version, which a snapshot does not have, both versions are known without
+/// a wait for the pending commit.
+#[test]
+fn the_versions_of_an_outdated_row_do_not_wait() {
+    on_each_engine(|store| {
+        write(store, &[("k", Some("0")), ("same", Some("0"))]);
+        let busy = Busy::new(store);
+        let mut txn = begin(store);
+        assert_eq!(get(&txn, "k").as_deref(), Some("0"));
+        txn.keep_snapshot();
+        let first = queued_write(store, "k", Some("1"));
+        for key in ["k", "same"] {
+            lock(&mut txn, key, &exclusive()).unwrap();
+        }
+        assert!(txn.may_be_outdated(b"k"));
+        assert!(!txn.may_be_outdated(b"same"));
+        let outdated = txn.outdated(&keys(&["k", "same"])).unwrap();
+        let expected = Outdated {
+            seen: Some(b"0".to_vec()),
+            newest: Some(b"1".to_vec()),
+        };
+        assert_eq!(outdated, [Some(expected), None]);
+        put(&mut txn, "k", "2");
+        assert!(!txn.may_be_outdated(b"k"), "only the first write counts");
+        let second = queue(txn);
+        drop(busy);
+        assert!(committed(&first) < committed(&second));
+        assert_eq!(get(&store.latest(), "k").as_deref(), Some("2"));
     });
 }
 

@@ -4,10 +4,12 @@
 //! upgrade, and detect deadlocks among themselves without a message. The connection that gets the lock then
 //! locks the row in the cluster. There only nodes compete, and the stores detect deadlocks between nodes.
 
+mod in_cluster;
+
 use crate::commit::{Change, Commit, CommitOutcome, Write};
 use crate::failure;
 use crate::heartbeat::Lifetime;
-use crate::locks::{ClusterLocks, LockOutcome, Request, release};
+use crate::locks::{ClusterLocks, LockOutcome, release};
 use crate::node::Node;
 use crate::prober::PROBE_AFTER;
 use crate::read;
@@ -18,8 +20,8 @@ use kv::lock_table::{Acquired, LockRequest};
 use kv::lock_wait::HeldKey;
 use kv::promise::not_fresh;
 use kv::{
-    CommitDone, Durability, EngineTransaction, Error, Fence, LATEST, LockMode, LockOptions, LockWait, Locked,
-    Part, ReadAt, Result, Timestamp, TxnOptions, WriteBuffer,
+    CommitDone, Durability, EngineTransaction, Error, Fence, Interrupt, LATEST, LockMode, LockOptions,
+    LockWait, Locked, LockedVersions, Part, ReadAt, Result, Timestamp, TxnOptions, VisitBatch, WriteBuffer,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -31,7 +33,8 @@ enum InCluster {
     /// Nothing yet: the request follows, or the prewrite takes the lock.
     Nothing,
     Shared,
-    Exclusive,
+    /// At this timestamp: the key has no newer version, and gets none.
+    Exclusive(Timestamp),
 }
 
 struct Held {
@@ -53,6 +56,10 @@ pub struct TikvTransaction {
     local_waits: u64,
     /// Once there is a lock in the cluster.
     cluster: Option<ClusterLocks>,
+    /// What the locks of keys have returned that may have changed since the start.
+    locked: LockedVersions,
+    /// Set when a shared lock is gone, and the transaction goes on.
+    has_lost_locks: bool,
     /// Optimistic mode: locked keys that had changed since the start, with the timestamp of the change.
     changed: HashMap<Arc<[u8]>, Timestamp>,
     /// Keys that must not exist when they are written. While there are any, nothing is locked.
@@ -85,6 +92,8 @@ impl TikvTransaction {
             held: HashMap::new(),
             local_waits: 0,
             cluster: None,
+            locked: LockedVersions::default(),
+            has_lost_locks: false,
             changed: HashMap::new(),
             absent: HashSet::new(),
             pinned: !options.locks_only,
@@ -125,6 +134,7 @@ impl TikvTransaction {
         options: &LockOptions,
         values: bool,
     ) -> Result<Vec<LockOutcome>> {
+        self.check_locks()?;
         let mut answers = Vec::with_capacity(keys.len());
         let mut failure = Ok(());
         for key in keys {
@@ -155,138 +165,6 @@ impl TikvTransaction {
             }
         }
         Ok(answers)
-    }
-
-    fn lock_in_cluster(
-        &mut self,
-        keys: &[&Vec<u8>],
-        options: &LockOptions,
-        values: bool,
-        got: &mut HashMap<Vec<u8>, LockOutcome>,
-    ) -> Result<()> {
-        let deadline = match options.wait {
-            LockWait::Timeout(timeout) => Instant::now().checked_add(timeout),
-            _ => None,
-        };
-        let mut new = Vec::new();
-        let mut upgrades = Vec::new();
-        let mut sharing = Vec::new();
-        let mut seen = HashSet::new();
-        for key in keys {
-            let known = self.held.get(key.as_slice()).map(|held| held.cluster);
-            match (options.mode, known) {
-                _ if !seen.insert(key.as_slice()) => {}
-                (LockMode::Exclusive, Some(InCluster::Nothing)) => new.push(key.as_slice()),
-                (LockMode::Exclusive, Some(InCluster::Shared)) => upgrades.push(key.as_slice()),
-                (LockMode::Shared, Some(InCluster::Nothing)) => sharing.push(key.as_slice()),
-                _ => {}
-            }
-        }
-        let request = |unchanged_since| Request {
-            // The time that is left of the limit.
-            wait: match (options.wait, deadline) {
-                (LockWait::Timeout(_), Some(deadline)) => {
-                    LockWait::Timeout(deadline.saturating_duration_since(Instant::now()))
-                }
-                (wait, _) => wait,
-            },
-            interrupt: &options.interrupt,
-            values,
-            unchanged_since,
-        };
-        let node = Arc::clone(&self.node);
-        for key in sharing {
-            let prefixed = node.cluster.keyspace.key(key);
-            let (answer, has_waited) =
-                node.sharing
-                    .join(&node.cluster, &node.heartbeats, &prefixed, request(None))?;
-            self.local_waits += u64::from(has_waited);
-            if answer != LockOutcome::Skipped {
-                self.confirm(key, InCluster::Shared);
-            }
-            got.insert(key.to_vec(), answer);
-        }
-        for key in upgrades {
-            let prefixed = node.cluster.keyspace.key(key);
-            self.confirm(key, InCluster::Nothing);
-            // Between the release of the shared lock and the exclusive one is a gap. No other transaction
-            // may have committed in it.
-            let since = node.sharing.leave(&node.cluster, &prefixed);
-            let since = since.ok_or_else(failure::locks_lost)?;
-            // Not at the start timestamp, which a probe may use for its lock. A commit in the gap is later
-            // anyway.
-            let since = since.max(self.start_ts + 1);
-            let upgraded = self.lock_exclusively(&[key], request(Some(since)), got);
-            // Whatever was in the way, the shared lock is gone, and the transaction depends on what it has read.
-            if let Err(error) = &upgraded {
-                tracing::debug!(%error, "a shared lock was not made an exclusive one");
-            }
-            if upgraded.is_err() || got.get(key) == Some(&LockOutcome::Skipped) {
-                return Err(failure::locks_lost());
-            }
-        }
-        if new.is_empty() {
-            return Ok(());
-        }
-        if self.optimistic {
-            return self.lock_and_note_changes(&new, request(Some(self.start_ts)), got);
-        }
-        self.lock_exclusively(&new, request(None), got)
-    }
-
-    /// An optimistic transaction may lock rows too, and then reads their newest version. If it writes a row
-    /// that had changed since its start, that is a conflict.
-    fn lock_and_note_changes(
-        &mut self,
-        keys: &[&[u8]],
-        request: Request,
-        got: &mut HashMap<Vec<u8>, LockOutcome>,
-    ) -> Result<()> {
-        for key in keys {
-            match self.lock_exclusively(&[key], request, got) {
-                Err(Error::WriteConflict { conflict_ts, .. }) => {
-                    self.changed.insert(Arc::from(*key), conflict_ts);
-                    let newest = Request {
-                        unchanged_since: None,
-                        ..request
-                    };
-                    self.lock_exclusively(&[key], newest, got)?;
-                }
-                other => other?,
-            }
-        }
-        Ok(())
-    }
-
-    fn lock_exclusively(
-        &mut self,
-        keys: &[&[u8]],
-        request: Request,
-        got: &mut HashMap<Vec<u8>, LockOutcome>,
-    ) -> Result<()> {
-        let node = Arc::clone(&self.node);
-        let keyspace = &node.cluster.keyspace;
-        let prefixed = keys.iter().map(|key| keyspace.key(key)).collect();
-        let locks = self
-            .cluster
-            .get_or_insert_with(|| ClusterLocks::new(self.start_ts, self.lifetime));
-        let had_none = locks.is_empty();
-        let mut answers = HashMap::new();
-        let locked = locks.lock(&node.cluster, &node.heartbeats, prefixed, request, &mut answers);
-        // An optimistic transaction locks at its start timestamp, as a probe does. So it must not be
-        // probed.
-        if had_none && !locks.is_empty() && !self.optimistic {
-            node.lock_holders
-                .insert(self.owner, locks.start_ts, locks.primary.clone());
-        }
-        for (key, answer) in answers {
-            let Some(key) = keyspace.strip(&key) else { continue };
-            if answer != LockOutcome::Skipped {
-                self.confirm(key, InCluster::Exclusive);
-            }
-            got.insert(key.to_vec(), answer);
-        }
-        locked
     }
 
     fn confirm(&mut self, key: &[u8], cluster: InCluster) {
@@ -326,23 +204,48 @@ impl TikvTransaction {
                 LockOutcome::Skipped => Locked::Skipped,
             })
             .collect();
-        if missing.is_empty() {
-            return Ok(locked);
+        let interrupt = Some(&*options.interrupt);
+        self.read_newest(keys, &missing, interrupt, &mut |index, value| {
+            if let Some(slot) = locked.get_mut(index) {
+                *slot = Locked::Value(value.map(<[u8]>::to_vec));
+            }
+        })?;
+        Ok(locked)
+    }
+
+    /// Reads the newest versions of some of the keys.
+    fn read_newest(
+        &self,
+        keys: &[Vec<u8>],
+        some: &[usize],
+        interrupt: Option<&Interrupt>,
+        visit: &mut VisitBatch,
+    ) -> Result<()> {
+        if some.is_empty() {
+            return Ok(());
         }
-        let wanted: Vec<Vec<u8>> = missing
+        let wanted: Vec<Vec<u8>> = some
             .iter()
             .filter_map(|index| keys.get(*index).cloned())
             .collect();
         let at = ReadAt {
             ts: LATEST,
-            interrupt: Some(&options.interrupt),
+            interrupt,
         };
         read::batch_get(&self.node.cluster, &wanted, at, &mut |position, value| {
-            if let Some(slot) = missing.get(position).and_then(|index| locked.get_mut(*index)) {
-                *slot = Locked::Value(value.map(<[u8]>::to_vec));
+            if let Some(index) = some.get(position) {
+                visit(*index, value);
             }
-        })?;
-        Ok(locked)
+        })
+    }
+
+    /// # Errors
+    /// That of lost locks, if an earlier statement has lost some and failed with another error.
+    fn check_locks(&self) -> Result<()> {
+        match self.has_lost_locks {
+            true => Err(failure::locks_lost()),
+            false => Ok(()),
+        }
     }
 
     fn try_commit(
@@ -351,6 +254,7 @@ impl TikvTransaction {
         options: &LockOptions,
         fence: Option<&Fence>,
     ) -> Result<Timestamp> {
+        self.check_locks()?;
         // In key order, so that commits do not deadlock with one another.
         for key in writes.unguarded() {
             if !self.lock_here(key, options)? {
@@ -439,7 +343,7 @@ impl TikvTransaction {
                 is_locked: self
                     .held
                     .get(key)
-                    .is_some_and(|held| held.cluster == InCluster::Exclusive),
+                    .is_some_and(|held| matches!(held.cluster, InCluster::Exclusive(_))),
             })
             .collect()
     }
@@ -655,6 +559,7 @@ impl TikvTransaction {
             }
         }
         self.changed.clear();
+        self.locked.clear();
         let node = Arc::clone(&self.node);
         for (key, held) in self.held.drain() {
             if held.cluster == InCluster::Shared {
@@ -726,20 +631,33 @@ impl EngineTransaction for TikvTransaction {
 
     fn holds(&self, key: &[u8]) -> bool {
         let held = self.held.get(key);
-        held.is_some_and(|held| held.cluster == InCluster::Exclusive)
+        held.is_some_and(|held| matches!(held.cluster, InCluster::Exclusive(_)))
     }
 
-    /// No lock is taken on a version newer than the timestamp that it is requested at.
     fn is_unchanged_since(&self, key: &[u8], ts: Timestamp) -> bool {
-        self.holds(key)
-            && self
-                .cluster
-                .as_ref()
-                .is_some_and(|locks| locks.for_update_ts <= ts)
+        let held = self.held.get(key);
+        held.is_some_and(|held| matches!(held.cluster, InCluster::Exclusive(at) if at <= ts))
+    }
+
+    fn newest_locked(&self, keys: &[Vec<u8>], interrupt: Option<&Interrupt>) -> Result<Vec<Option<Vec<u8>>>> {
+        let mut values = vec![None; keys.len()];
+        let mut missing = Vec::new();
+        for (index, (key, slot)) in keys.iter().zip(&mut values).enumerate() {
+            match self.locked.get(key) {
+                Some((_, value)) => *slot = value.map(<[u8]>::to_vec),
+                None => missing.push(index),
+            }
+        }
+        self.read_newest(keys, &missing, interrupt, &mut |index, value| {
+            if let Some(slot) = values.get_mut(index) {
+                *slot = value.map(<[u8]>::to_vec);
+            }
+        })?;
+        Ok(values)
     }
 
     fn has_lost_locks(&self) -> bool {
-        self.cluster.as_ref().is_some_and(ClusterLocks::is_lost)
+        self.has_lost_locks || self.cluster.as_ref().is_some_and(ClusterLocks::is_lost)
     }
 
     fn owner(&self) -> Owner {

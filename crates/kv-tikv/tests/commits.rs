@@ -6,9 +6,10 @@
 
 mod support;
 
-use kv::{Error, LockOptions, LockWait, Reader, Store, Transaction, TxnOptions};
+use kv::{Error, LockOptions, LockWait, Outdated, Reader, Store, Transaction, TxnOptions};
 use kv_tests::guarded::{Way, change_rows, check_rows, set_up};
 use kv_tests::support::{begin, commit, exclusive, get, keys, lock, shared, wait_until, write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -322,6 +323,61 @@ fn a_shared_lock_that_another_node_takes_when_it_is_given_back_ends_the_transact
     }
     assert_eq!(store.lock_stats().held, 0);
     assert_no_locks(&stand_in);
+}
+
+/// KILL ends the statement that makes a shared lock an exclusive one with its own error. The shared lock is gone by
+/// then, so the transaction cannot go on.
+#[test]
+fn an_interrupt_while_a_shared_lock_is_given_back_is_reported() {
+    let stand_in = cluster();
+    let (store, other) = (stand_in.open(), stand_in.open());
+    write(&store, &[("a", Some("1")), ("d", Some("1"))]);
+    let mut txn = begin(&store);
+    lock(&mut txn, "d", &shared()).unwrap();
+    txn.put(b"a".to_vec(), b"2".to_vec()).unwrap();
+    lose_lock(&stand_in, "d");
+    let mut holder = begin(&other);
+    lock(&mut holder, "d", &exclusive()).unwrap();
+    let options = exclusive();
+    let interrupt = Arc::clone(&options.interrupt);
+    let killer = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        interrupt.raise();
+    });
+    assert_eq!(txn.lock_only(&keys(&["d"]), &options), Err(Error::Interrupted));
+    killer.join().unwrap();
+    assert!(txn.has_lost_locks());
+    assert_eq!(lock(&mut txn, "a", &exclusive()), Err(Error::Deadlock));
+    assert_eq!(commit(txn).unwrap_err(), Error::Deadlock);
+    holder.rollback();
+    assert_eq!(get(&store.latest(), "a").as_deref(), Some("1"));
+    assert_eq!(store.lock_stats().held, 0);
+}
+
+/// A transaction that has met a newer version locks at a newer timestamp from then on, and cannot tell whether the
+/// keys have changed since its snapshot. Their newest values came with the locks; the older ones are one read.
+#[test]
+fn versions_of_outdated_rows_are_read_at_once() {
+    let stand_in = cluster();
+    let (store, other) = (stand_in.open(), stand_in.open());
+    write(&store, &[("a", Some("1")), ("aa", Some("1")), ("ab", Some("1"))]);
+    let mut txn = begin(&store);
+    txn.refresh_snapshot().unwrap();
+    txn.keep_snapshot();
+    write(&other, &[("aa", Some("2"))]);
+    for key in ["a", "aa", "ab"] {
+        txn.lock(&keys(&[key]), &exclusive()).unwrap();
+    }
+    assert!(!txn.may_be_outdated(b"a"), "it was locked before the conflict");
+    assert!(txn.may_be_outdated(b"aa") && txn.may_be_outdated(b"ab"));
+    stand_in.control("/counters?reset=1");
+    let outdated = txn.outdated(&keys(&["aa", "ab"])).unwrap();
+    let expected = Outdated {
+        seen: Some(b"1".to_vec()),
+        newest: Some(b"2".to_vec()),
+    };
+    assert_eq!(outdated, [Some(expected), None]);
+    assert_eq!((stand_in.count("BatchGet"), stand_in.count("Get")), (1, 0));
 }
 
 /// When a shared lock is lost, each transaction that shares it gets an error, and no other joins it.

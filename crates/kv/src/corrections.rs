@@ -5,13 +5,12 @@
 //! transaction only writes those that it changes. So plain reads see the snapshot with other entries of such
 //! rows, those of the version that was written over, and own writes over them. Nothing of it is committed.
 
-use crate::buffer::WriteBuffer;
+use crate::buffer::{Savepoint, WriteBuffer};
 use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
 use crate::error::Result;
 use crate::merge;
 use crate::reader::{KeyRange, Reader, Visit, VisitBatch};
 use crate::snapshot::Snapshot;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The two versions of a row that has changed since the snapshot; `None`: there is no row.
@@ -30,39 +29,51 @@ pub struct RowEntries {
     pub newest: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
+/// Memory of a row beyond its key and its entries.
+const ROW_OVERHEAD_BYTES: usize = 64;
+
 #[derive(Debug, Default)]
 pub(crate) struct Corrections {
-    /// By the keys of the rows.
-    rows: BTreeMap<Vec<u8>, RowEntries>,
+    /// The keys of the rows in the order in which they were first written, each with what `entries` were before.
+    rows: Vec<(Vec<u8>, Savepoint)>,
+    row_bytes: usize,
     /// What they come to.
     entries: Arc<WriteBuffer>,
 }
 
+fn row_cost(row: &[u8]) -> usize {
+    ROW_OVERHEAD_BYTES + row.len()
+}
+
 impl Corrections {
+    /// The row is written next, for the first time.
     pub fn add(&mut self, row: Vec<u8>, entries: RowEntries) {
         let all = Arc::make_mut(&mut self.entries);
-        for key in &entries.seen {
+        let before = all.savepoint();
+        for key in entries.seen {
             // An entry of a unique index may have moved to another of these rows.
-            if !matches!(all.get(key), Some(Some(_))) {
-                all.delete(key.clone());
+            if !matches!(all.get(&key), Some(Some(_))) {
+                all.delete(key);
             }
         }
-        for (key, value) in &entries.newest {
-            all.put(key.clone(), value.clone());
+        for (key, value) in entries.newest {
+            all.put(key, value);
         }
-        self.rows.insert(row, entries);
+        self.row_bytes += row_cost(&row);
+        self.rows.push((row, before));
     }
 
-    /// Forgets the rows that are no longer written.
-    pub fn retain(&mut self, is_written: impl Fn(&[u8]) -> bool) {
-        if self.rows.keys().all(|row| is_written(row)) {
-            return;
+    /// Forgets the rows that are no longer written. Writes are undone from the last one on, so these are the last.
+    pub fn undo(&mut self, is_written: impl Fn(&[u8]) -> bool) {
+        let mut before = None;
+        while let Some((row, savepoint)) = self.rows.pop_if(|(row, _)| !is_written(row)) {
+            self.row_bytes -= row_cost(&row);
+            before = Some(savepoint);
         }
-        self.entries = Arc::default();
-        for (row, entries) in std::mem::take(&mut self.rows) {
-            if is_written(&row) {
-                self.add(row, entries);
-            }
+        if let Some(before) = before {
+            let entries = Arc::make_mut(&mut self.entries);
+            let is_open = entries.rollback_to(before) && entries.release(before);
+            debug_assert!(is_open, "a savepoint of corrections that has ended");
         }
     }
 
@@ -72,7 +83,7 @@ impl Corrections {
 
     /// Memory that it takes, roughly.
     pub fn size_bytes(&self) -> usize {
-        self.entries.size_bytes().saturating_mul(2)
+        self.entries.size_bytes() + self.row_bytes
     }
 }
 
@@ -101,5 +112,58 @@ impl Reader for Corrected<'_> {
 
     fn coprocessor(&self, request: CoprocessorRequest) -> Result<Option<Box<dyn CoprocessorResponses>>> {
         merge::coprocessor(self.entries, self.snapshot, request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(seen: &str, newest: &str) -> RowEntries {
+        RowEntries {
+            seen: vec![seen.into()],
+            newest: vec![(newest.into(), b"value".to_vec())],
+        }
+    }
+
+    fn shown(corrections: &Corrections) -> Vec<String> {
+        let name = |(key, value): (&[u8], Option<&[u8]>)| {
+            let sign = if value.is_some() { '+' } else { '-' };
+            format!("{sign}{}", String::from_utf8_lossy(key))
+        };
+        corrections.entries().iter().map(name).collect()
+    }
+
+    #[test]
+    fn the_last_rows_are_undone() {
+        let mut corrections = Corrections::default();
+        corrections.add(b"1".to_vec(), entries("a", "b"));
+        // An entry moves to another row.
+        corrections.add(b"2".to_vec(), entries("b", "c"));
+        corrections.add(b"3".to_vec(), entries("d", "a"));
+        let view = Arc::clone(corrections.entries());
+        assert_eq!(shown(&corrections), ["+a", "+b", "+c", "-d"]);
+        corrections.undo(|row| row != b"3");
+        assert_eq!(shown(&corrections), ["-a", "+b", "+c"]);
+        corrections.undo(|_| true);
+        assert_eq!(shown(&corrections), ["-a", "+b", "+c"]);
+        corrections.add(b"4".to_vec(), entries("e", "f"));
+        corrections.undo(|row| row == b"1");
+        assert_eq!(shown(&corrections), ["-a", "+b"]);
+        assert_eq!(view.len(), 4, "a view stays as it was");
+        corrections.undo(|_| false);
+        assert!(shown(&corrections).is_empty());
+        assert_eq!(corrections.size_bytes(), 0);
+    }
+
+    #[test]
+    fn each_row_counts() {
+        let mut corrections = Corrections::default();
+        let mut before = 0;
+        for number in 0..100u8 {
+            corrections.add(vec![number; 20], RowEntries::default());
+            assert!(corrections.size_bytes() >= before + 20 + 2 * size_of::<Savepoint>());
+            before = corrections.size_bytes();
+        }
     }
 }

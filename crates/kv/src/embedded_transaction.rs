@@ -414,6 +414,23 @@ impl<S: Storage> EngineTransaction for EmbeddedTransaction<S> {
         self.locked.get(key).is_some_and(|(commit_ts, _)| commit_ts <= ts)
     }
 
+    fn newest_locked(&self, keys: &[Vec<u8>], _: Option<&Interrupt>) -> Result<Vec<Option<Vec<u8>>>> {
+        let dependencies = self.dependencies.lock();
+        let newest = |key: &Vec<u8>| {
+            if let Some((_, value)) = self.locked.get(key) {
+                return Ok(value.map(<[u8]>::to_vec));
+            }
+            if let Some(value) = dependencies.value(key)? {
+                return Ok(value.map(<[u8]>::to_vec));
+            }
+            let mut value = None;
+            let storage = &self.shared.storage;
+            storage.get_with(key, LATEST, &mut |found| value = Some(found.to_vec()))?;
+            Ok(value)
+        };
+        keys.iter().map(newest).collect()
+    }
+
     fn lock_count(&self) -> usize {
         self.held.len()
     }

@@ -319,6 +319,10 @@ pub trait EngineTransaction: Send + Sync {
         false
     }
 
+    /// The newest values of keys that it has locked exclusively: what their locks have returned, which may be
+    /// what a pending commit writes, or else what is stored. Waits for no commit.
+    fn newest_locked(&self, keys: &[Vec<u8>], interrupt: Option<&Interrupt>) -> Result<Vec<Option<Vec<u8>>>>;
+
     /// Whether its locks are known to be gone, which an engine over a cluster may learn at any time.
     fn has_lost_locks(&self) -> bool {
         false

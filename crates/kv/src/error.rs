@@ -51,6 +51,10 @@ pub enum Error {
         start_ts: Timestamp,
         conflict_ts: Timestamp,
     },
+    /// Optimistic mode: another transaction has committed a key that is locked now, after the snapshot that this one
+    /// reads. The caller rolls it back.
+    #[error("Write conflict: a locked row has changed since the transaction's snapshot [try again later]")]
+    LockedHasChanged,
     /// A key exists for which [`crate::Transaction::expect_absent`] was called.
     #[error("a key that was expected to be absent is there")]
     KeyExists,
@@ -124,7 +128,11 @@ impl Error {
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
-            Self::LockTimeout | Self::LockNotAvailable | Self::Deadlock | Self::WriteConflict { .. }
+            Self::LockTimeout
+                | Self::LockNotAvailable
+                | Self::Deadlock
+                | Self::WriteConflict { .. }
+                | Self::LockedHasChanged
         )
     }
 
@@ -143,7 +151,7 @@ impl Error {
             Self::LockTimeout => errno::ER_LOCK_WAIT_TIMEOUT,
             Self::LockNotAvailable => errno::ER_LOCK_NOWAIT,
             Self::Deadlock => errno::ER_LOCK_DEADLOCK,
-            Self::WriteConflict { .. } => errno::ER_WRITE_CONFLICT,
+            Self::WriteConflict { .. } | Self::LockedHasChanged => errno::ER_WRITE_CONFLICT,
             Self::KeyExists => errno::ER_DUP_ENTRY,
             Self::CommitTooLate { .. } => errno::ER_SCHEMA_OUT_OF_DATE,
             Self::Interrupted => errno::ER_QUERY_INTERRUPTED,

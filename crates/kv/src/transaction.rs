@@ -125,8 +125,13 @@ impl Transaction {
 
     /// Moves plain reads to now. READ COMMITTED does so for each statement, and REPEATABLE READ may for the
     /// first one (MySQL takes the snapshot with the first read, not with BEGIN). Conflicts of an optimistic
-    /// transaction are still checked from its start.
+    /// transaction are still checked from its start, and once it has written, it stays at the snapshot that its
+    /// writes were computed from: a newer one may have other versions of those rows, whose index entries lead
+    /// beside its own to the same rows.
     pub fn refresh_snapshot(&mut self) -> Result<()> {
+        if self.options.optimistic && self.is_dirty() {
+            return Ok(());
+        }
         self.snapshot = self.newest_snapshot()?;
         self.corrections = None;
         Ok(())
@@ -138,25 +143,28 @@ impl Transaction {
         self.keeps_snapshot = true;
     }
 
-    /// The versions of a locked row that is about to be written for the first time, if it has changed since
-    /// the snapshot that is kept.
+    /// Whether a locked row that is about to be written for the first time may have changed since the snapshot
+    /// that is kept.
+    pub fn may_be_outdated(&self, row: &[u8]) -> bool {
+        self.keeps_snapshot
+            && !self.options.optimistic
+            && self.buffer.get(row).is_none()
+            && !self.is_private(row)
+            && !self.locks.is_unchanged_since(row, self.snapshot.ts())
+    }
+
+    /// The two versions of each of some rows that [`Transaction::may_be_outdated`], if they differ.
     ///
     /// # Errors
     /// Those of reads.
-    pub fn outdated(&self, row: &[u8]) -> Result<Option<Outdated>> {
-        if !self.keeps_snapshot
-            || self.options.optimistic
-            || self.buffer.get(row).is_some()
-            || self.locks.is_unchanged_since(row, self.snapshot.ts())
-            || self.is_private(row)
-        {
-            return Ok(None);
-        }
-        let versions = Outdated {
-            newest: self.current().get(row)?,
-            seen: self.snapshot.get(row)?,
-        };
-        Ok((versions.seen != versions.newest).then_some(versions))
+    pub fn outdated(&self, rows: &[Vec<u8>]) -> Result<Vec<Option<Outdated>>> {
+        let newest = self
+            .locks
+            .newest_locked(rows, self.options.interrupt.as_deref())?;
+        let seen = self.snapshot.batch_get(rows)?;
+        let versions = seen.into_iter().zip(newest);
+        let differing = |(seen, newest): (_, _)| (seen != newest).then_some(Outdated { seen, newest });
+        Ok(versions.map(differing).collect())
     }
 
     /// Makes plain reads see the newest index entries of a row ([`Transaction::outdated`]), which is written
@@ -213,13 +221,38 @@ impl Transaction {
         Ok(snapshot.with_private(self.options.private.clone()))
     }
 
-    /// [`Transaction::newest_snapshot`] for a statement that starts; the transaction's own snapshot if it
-    /// started with the statement.
-    pub fn statement_snapshot(&self) -> Result<Snapshot> {
-        match self.options.single_statement {
+    /// What a statement that locks searches first: the newest data, or an optimistic transaction's own snapshot,
+    /// which is what it computes its writes from. A key that it then locks and that has changed since is
+    /// [`Error::LockedHasChanged`].
+    ///
+    /// # Errors
+    /// As [`Transaction::newest_snapshot`].
+    pub fn locking_snapshot(&self) -> Result<Snapshot> {
+        // A transaction that started with the statement has the newest snapshot.
+        match self.options.single_statement || self.options.optimistic {
             true => Ok(self.snapshot.clone()),
             false => self.newest_snapshot(),
         }
+    }
+
+    /// [`Transaction::lock`] for a statement that has not read the keys: an optimistic transaction gets the values
+    /// of its snapshot, as everywhere.
+    ///
+    /// # Errors
+    /// [`Error::LockedHasChanged`]; those of [`Transaction::lock`] and of reads.
+    pub fn lock_and_read(&mut self, keys: &[Vec<u8>], options: &LockOptions) -> Result<Vec<Locked>> {
+        let locked = self.lock(keys, options)?;
+        if self.options.optimistic {
+            let seen = self.batch_get(keys)?;
+            let differs = |(locked, seen): (&Locked, &Option<Vec<u8>>)| match locked {
+                Locked::Value(value) => value != seen,
+                Locked::Skipped => false,
+            };
+            if locked.iter().zip(&seen).any(differs) {
+                return Err(Error::LockedHasChanged);
+            }
+        }
+        Ok(locked)
     }
 
     /// The snapshot below own writes.
@@ -392,7 +425,8 @@ impl Transaction {
     }
 
     /// Whether writes take no locks, and the commit checks for conflicts. [`Transaction::lock`] locks all the
-    /// same.
+    /// same, and returns the newest values, which are not what the transaction's reads see
+    /// ([`Transaction::lock_and_read`]).
     pub fn is_optimistic(&self) -> bool {
         self.options.optimistic
     }
@@ -512,7 +546,7 @@ impl Transaction {
         debug_assert!(is_open, "rollback to a savepoint that has ended");
         self.broken |= !is_open;
         if let Some(corrections) = &mut self.corrections {
-            corrections.retain(|row| self.buffer.get(row).is_some());
+            corrections.undo(|row| self.buffer.get(row).is_some());
         }
     }
 

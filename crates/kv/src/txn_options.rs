@@ -8,8 +8,8 @@ use std::time::Duration;
 /// How a transaction behaves.
 #[derive(Debug, Clone)]
 pub struct TxnOptions {
-    /// Locks nothing until the commit, which fails with [`crate::Error::WriteConflict`] if a written key has
-    /// changed.
+    /// Writes lock nothing until the commit, which fails with [`crate::Error::WriteConflict`] if a written key has
+    /// changed. What it locks before has to be as its snapshot has it ([`crate::Error::LockedHasChanged`]).
     pub optimistic: bool,
     /// Every write fails with [`crate::Error::ReadOnly`].
     pub read_only: bool,

@@ -13,6 +13,15 @@ use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
 
 use crate::object_access::{ObjectAccess, TableNeeds};
 
+/// What the place of a parameter in a statement says of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place {
+    /// Values are converted to this type. `None` if the type of no result depends on the parameter.
+    pub converted: Option<SqlType>,
+    /// The type that a client is told, if that is known.
+    pub announced: Option<SqlType>,
+}
+
 /// The environment of a statement that is being planned; `session` provides it.
 pub struct BindEnv<'a> {
     pub schema: Arc<Schema>,
@@ -25,9 +34,8 @@ pub struct BindEnv<'a> {
     /// False for PREPARE, which reports the columns of the result before the parameters have values: their
     /// types are then derived from the expressions around them.
     pub params_known: bool,
-    /// Receives, for PREPARE, the derived types of the parameters: one for each, `None` if no type of a
-    /// result depends on it.
-    pub places: Option<&'a RefCell<Vec<Option<SqlType>>>>,
+    /// Receives, for PREPARE, what is derived of each parameter.
+    pub places: Option<&'a RefCell<Vec<Place>>>,
     /// The parameters are literals of the text. A plan that depends on the value of a literal is then not
     /// cacheable.
     pub literal_params: bool,

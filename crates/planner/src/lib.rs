@@ -28,12 +28,13 @@ pub mod plan_traits;
 mod row_check;
 
 pub use bind::{
-    bind, bind_filter, bind_list_query, check_partitions, collation_named, columns_of_check, default_text,
-    deprecated_charset, deprecated_collation, expressions, view_columns, view_text,
+    bind, bind_filter, bind_list_query, check_new_constraint, check_partitions, collation_named,
+    columns_of_check, default_text, deprecated_charset, deprecated_collation, expressions, view_columns,
+    view_text,
 };
 pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use command::Bound;
 pub use conjuncts::conjuncts;
-pub use env::BindEnv;
+pub use env::{BindEnv, Place};
 pub use row_check::{RowCheck, RowCondition};
 pub use schema::temporary_tables::NO_TEMPORARY_TABLES;

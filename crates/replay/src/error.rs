@@ -17,6 +17,9 @@ pub enum Error {
     Different(u64),
     #[error("{0} statements will not work")]
     Incompatible(u64),
+    /// The server that check-compat starts for itself.
+    #[error("the server on which statements are tried: {0}")]
+    Trial(String),
     #[error("a thread panicked")]
     Thread,
 }

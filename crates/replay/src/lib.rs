@@ -5,7 +5,7 @@
 //!
 //! - [`log`]: the statements of a general log or a slow log, with their connections and times.
 //! - [`play`]: sends them. [`tally`]: counts the results. [`report`]: prints it.
-//! - [`compat`]: parses statements without running them.
+//! - [`compat`]: parses statements, and tries them on an empty server of its own.
 //!
 //! Where to go next: [`play`], which has the whole of a replay.
 

@@ -167,7 +167,7 @@ impl Execution<'_> {
             interrupt,
             lock_wait: settings.row_lock_wait,
             memory_limit_bytes: settings.memory_limit_bytes,
-            spill_directory: &engine.spill_directory,
+            spill: executor::SpillSpace::new(&engine.spill_directory),
             memory: engine.memory,
             auto_increment: settings.auto_increment,
             insert_select,

@@ -92,10 +92,14 @@ impl Runner<'_> {
 }
 
 /// Whether an error ends the whole transaction, as a deadlock does in InnoDB. Any other undoes its statement
-/// alone.
+/// alone. A write conflict does so at a statement as at the commit: a client that begins again must not commit the
+/// first half.
 fn ends_transaction(code: u16) -> bool {
     matches!(
         code,
-        errno::ER_LOCK_DEADLOCK | errno::ER_RESULT_UNDETERMINED | errno::ER_SCHEMA_OUT_OF_DATE
+        errno::ER_LOCK_DEADLOCK
+            | errno::ER_WRITE_CONFLICT
+            | errno::ER_RESULT_UNDETERMINED
+            | errno::ER_SCHEMA_OUT_OF_DATE
     )
 }

@@ -73,14 +73,11 @@ pub fn check_table(table: &Table) -> Result<Vec<Warning>> {
 }
 
 fn check_columns(table: &Table) -> Result<()> {
-    if table.columns.is_empty() {
-        return Err(Error::new(
-            errno::ER_TABLE_MUST_HAVE_COLUMNS,
-            "A table must have at least 1 column",
-        ));
-    }
     if table.visible_columns().next().is_none() {
-        return Err(Error::new(4028, "A table must have at least one visible column."));
+        return Err(Error::new(
+            errno::ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN,
+            "A table must have at least one visible column.",
+        ));
     }
     if table.columns.len() > COLUMNS_MAX {
         return Err(Error::new(ER_TOO_MANY_FIELDS, "Too many columns"));

@@ -138,9 +138,11 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     table
 }
 
-/// Foreign keys are listed by name.
+/// Foreign keys are listed by name, without regard to case.
 pub fn sort_keys(table: &mut Table) {
-    table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+    table
+        .foreign_keys
+        .sort_by_cached_key(|key| key.name.to_lowercase());
 }
 
 /// `PRE_SPLIT_REGIONS = n`: at most as many as there are shards; 0 in a table whose ids are not sharded.

@@ -54,7 +54,7 @@ impl Default for ServerConfig {
             client_ca: None,
             proxy_protocol_networks: Vec::new(),
             park_after: Duration::from_secs(10),
-            stack_bytes: 4 * 1024 * 1024,
+            stack_bytes: 16 * 1024 * 1024,
             memory: Broker::unlimited(),
         }
     }

@@ -11,7 +11,7 @@ use schema::view::Definer;
 use syntax::ast::Roles;
 use types::Result;
 use wire::connection::ClientInfo;
-use wire::host::{Origin, host_specificity};
+use wire::host::{Origin, host_specificity, host_specificity_for_host};
 
 use crate::account_limits::Guard;
 
@@ -164,13 +164,16 @@ impl Client {
         account.is_some_and(|account| account.privileges.has_dynamic(SYSTEM_USER))
     }
 
-    /// The privileges of a view's definer with its default roles; `None` if the definer does not exist.
+    /// Whether it is an account of the client's user, at any host.
+    pub fn is_of_own_user(&self, user: &str) -> bool {
+        user == self.account.user
+    }
+
+    /// The privileges of a view's definer; `None` if the definer does not exist.
     pub fn privileges_of(&self, definer: &Definer) -> Option<Cow<'_, Privileges>> {
         let account = self.accounts.get(&definer.user, &definer.host)?;
-        Some(match account.default_roles.as_slice() {
-            [] => Cow::Borrowed(&account.privileges),
-            roles => Cow::Owned(self.accounts.privileges_with(account, roles)),
-        })
+        let specificity = |pattern: &str| host_specificity_for_host(pattern, &definer.host);
+        Some(self.accounts.privileges_of_definer(account, specificity))
     }
 
     /// Whether the client may see the connections of a user.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
 use planner::object_access::TableNeeds;
 use planner::plan::ResultColumn;
-use planner::{BindEnv, Bound, CachedPlan, PlanKey, TableKnowledge};
+use planner::{BindEnv, Bound, CachedPlan, Place, PlanKey, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::{Column, Schema, Table};
 use schema::statistics::TableStatistics;
@@ -33,7 +33,7 @@ pub(crate) enum Parameters<'a> {
     /// The types of literals that were taken out of the text.
     Literals(&'a [SqlType]),
     /// Nothing is known. Receives the types that the parameters have by their position in the statement.
-    Untyped(Option<&'a RefCell<Vec<Option<SqlType>>>>),
+    Untyped(Option<&'a RefCell<Vec<Place>>>),
 }
 
 fn key<'a>(session: &'a Session, text: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {

@@ -3,10 +3,11 @@
 //!
 //! Until UNLOCK TABLES the session uses the tables it has locked, by the aliases it locked them by, and no
 //! others (manual 13.3.6). The statements: `statement::lock_tables`. The locks themselves, and the
-//! waits for them: `cluster::metadata_lock`.
+//! waits for them: `ddl::SchemaChanger::lock_tables`.
 
 use cluster::Cluster;
-use cluster::metadata_lock::{SessionLocks, Use};
+use cluster::metadata_lock::Use;
+use ddl::HeldTables;
 use planner::object_access::{LockMode, ObjectAccess};
 use runner::use_of;
 use schema::definition::{AlterChange, Ddl, TableName};
@@ -25,7 +26,7 @@ pub struct TableLocks(Option<LockedTables>);
 /// Dropping it unlocks the tables.
 pub struct LockedTables {
     /// Unlocks the tables when dropped. `None` while a definition statement runs.
-    locks: Option<SessionLocks>,
+    locks: Option<HeldTables>,
     pub kind: LockKind,
     /// The server's lease under which they were taken, if several servers share the store.
     lease_term: Option<u64>,
@@ -165,7 +166,7 @@ fn locked_for_reading(table: &str) -> Error {
 
 impl TableLocks {
     /// `lease_term`: the server's lease term when it began to lock.
-    pub fn set(&mut self, locks: SessionLocks, kind: LockKind, lease_term: Option<u64>) {
+    pub fn set(&mut self, locks: HeldTables, kind: LockKind, lease_term: Option<u64>) {
         self.0 = Some(LockedTables {
             locks: Some(locks),
             kind,
@@ -176,7 +177,7 @@ impl TableLocks {
     /// Whether a schema change waits for one of the locked tables.
     pub fn delays_change(&self) -> bool {
         let locks = self.0.as_ref().and_then(|locked| locked.locks.as_ref());
-        locks.is_some_and(SessionLocks::delays_change)
+        locks.is_some_and(HeldTables::delays_change)
     }
 
     pub fn is_locked(&self) -> bool {

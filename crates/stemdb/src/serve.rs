@@ -48,6 +48,9 @@ pub struct Arguments {
     /// Address for /status and /metrics, or `off` [default: 127.0.0.1:10080]
     #[arg(long, value_name = "HOST:PORT")]
     status: Option<String>,
+    /// Stops at the end of standard input, so that a server which another program has started ends with it.
+    #[arg(long, hide = true)]
+    stop_with_stdin: bool,
 }
 
 /// Refuses processors that lack the instructions which RocksDB's checksums are compiled to
@@ -76,6 +79,18 @@ fn move_code() {
     }
 }
 
+fn stop_with_stdin() -> Result<(), String> {
+    let wait = || {
+        // An error is an end, too.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        let _ = signal_hook::low_level::raise(SIGTERM);
+    };
+    let thread = std::thread::Builder::new().name("stdin".to_owned()).spawn(wait);
+    thread
+        .map(drop)
+        .map_err(|e| format!("cannot start a thread: {e}"))
+}
+
 /// Serves until SIGTERM or SIGINT. An error's message is for the terminal.
 pub fn run(arguments: Arguments) -> Result<(), String> {
     check_processor()?;
@@ -85,6 +100,9 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     };
     // This comes before anything that takes long, so that a signal during the start is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|e| format!("cannot wait for signals: {e}"))?;
+    if arguments.stop_with_stdin {
+        stop_with_stdin()?;
+    }
     let started = Instant::now();
     if let Err(error) = server::open_files::raise_limit() {
         tracing::warn!(%error, "the limit of open files stays as it is");

@@ -27,7 +27,6 @@ mod lexer;
 mod normalize;
 mod parser;
 pub mod print;
-pub mod stack;
 #[cfg(test)]
 mod testing;
 

@@ -27,6 +27,7 @@ pub mod number_text;
 mod packed;
 mod sql_mode;
 pub mod sql_type;
+pub mod stack;
 pub mod temporal;
 mod type_name;
 pub mod value;

@@ -123,14 +123,19 @@ impl Members {
         exact.or_else(|| self.texts().iter().position(same))
     }
 
-    /// The bits of the members in a text separated by commas, and whether every part of it is a member.
+    /// The bits of the members in a text separated by commas, and whether every part of it is a member. Blanks at
+    /// the end of a part count, even where the collation ignores them.
     pub fn find_set(&self, text: &str, collation: Collation) -> (u64, bool) {
         if text.is_empty() {
             return (0, true);
         }
         let (mut bits, mut complete) = (0, true);
         for part in text.split(',') {
-            match self.find(part, collation) {
+            let found = match part.ends_with(' ') {
+                true => self.0.positions.get(part).copied(),
+                false => self.find(part, collation),
+            };
+            match found {
                 Some(position) if position < Self::SET_MAX => bits |= 1 << position,
                 _ => complete = false,
             }

@@ -14,9 +14,18 @@ use crate::server::Address;
 /// A client that takes longer is a hang.
 const CLIENT_MAX: Duration = Duration::from_secs(300);
 
+macro_rules! python_environment {
+    () => {
+        "venv=\"$OUT/venv\" && { [ -x \"$venv/bin/python\" ] || python3 -m venv \"$venv\"; } && \
+         \"$venv/bin/python\" -m pip install --quiet --disable-pip-version-check -r requirements.txt"
+    };
+}
+
 struct Client {
     name: &'static str,
-    /// Programs it needs in the PATH.
+    /// Below `tests/clients`. Clients of one directory share what is built.
+    directory: &'static str,
+    /// Programs it needs in the PATH, or files with their full path.
     needs: &'static [&'static str],
     /// Commands that build it in the client's directory. `$OUT` is the directory for everything built.
     build: &'static str,
@@ -26,88 +35,119 @@ struct Client {
 /// The directory of their sources.
 pub const CLIENTS: &str = "tests/clients";
 
-const ALL: [Client; 12] = [
+const ALL: [Client; 14] = [
     Client {
         name: "go",
+        directory: "go",
         needs: &["go"],
         build: "go build -o \"$OUT/checks\" .",
         run: "\"$OUT/checks\"",
     },
     Client {
         name: "pymysql",
+        directory: "python",
         needs: &["python3"],
-        build: PYTHON,
-        run: "PYTHONDONTWRITEBYTECODE=1 \"$OUT/../python/venv/bin/python\" ../python/pymysql_checks.py",
+        build: PYTHON_ENVIRONMENT,
+        run: "PYTHONDONTWRITEBYTECODE=1 \"$OUT/venv/bin/python\" pymysql_checks.py",
     },
     Client {
         name: "mysqlclient",
+        directory: "python",
         needs: &["python3"],
-        build: PYTHON,
-        run: "PYTHONDONTWRITEBYTECODE=1 \"$OUT/../python/venv/bin/python\" ../python/mysqlclient_checks.py",
+        build: PYTHON_ENVIRONMENT,
+        run: "PYTHONDONTWRITEBYTECODE=1 \"$OUT/venv/bin/python\" mysqlclient_checks.py",
     },
     Client {
         name: "node",
+        directory: "node",
         needs: &["node", "npm"],
-        build: "cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent",
+        build: NODE_MODULES,
         run: "NODE_PATH=\"$OUT/node_modules\" node checks.js",
     },
     Client {
         name: "browser",
+        directory: "browser",
         needs: &["node", "npm", "chromium"],
-        build: "cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent",
+        build: NODE_MODULES,
         run: "NODE_PATH=\"$OUT/node_modules\" node checks.js",
     },
     Client {
         name: "java",
+        directory: "java",
         needs: &["java", "javac", "mvn"],
         build: "mvn -q -B -Dout=\"$OUT\" process-classes",
         run: "java -cp \"$OUT/classes:$OUT/lib/*\" Checks",
     },
     Client {
         name: "mariadb",
+        directory: "cli",
         needs: &["mariadb", "mariadb-admin", "mariadb-dump", "mariadb-slap"],
         build: "",
         run: "bash mariadb.sh",
     },
     Client {
         name: "sysbench",
+        directory: "cli",
         needs: &["sysbench", "mariadb"],
         build: "",
         run: "bash sysbench.sh",
     },
     Client {
         name: "mydumper",
+        directory: "cli",
         needs: &["mydumper", "myloader", "mariadb"],
         build: "",
         run: "bash tools.sh mydumper",
     },
     Client {
         name: "mycli",
+        directory: "cli",
         needs: &["mycli", "mariadb"],
         build: "",
         run: "bash tools.sh mycli",
     },
     Client {
         name: "percona",
+        directory: "cli",
         needs: &["pt-table-checksum", "mariadb"],
         build: "",
         run: "bash tools.sh percona",
     },
     Client {
         name: "exporter",
+        directory: "cli",
         needs: &["prometheus-mysqld-exporter", "python3", "mariadb"],
         build: "",
         run: "bash tools.sh exporter",
     },
+    suite(
+        "sqlalchemy-suite",
+        "\"$OUT/venv/bin/python\" -B suite.py sqlalchemy",
+    ),
+    suite("django-suite", "\"$OUT/venv/bin/python\" -B suite.py django"),
 ];
 
-/// A virtual environment with what the directory's requirements.txt pins.
-pub const PYTHON_ENVIRONMENT: &str = "venv=\"$OUT/venv\" && { [ -x \"$venv/bin/python\" ] || python3 -m venv \"$venv\"; } && \
-     \"$venv/bin/python\" -m pip install --quiet --disable-pip-version-check -r requirements.txt";
+/// A framework's own test suite.
+const fn suite(name: &'static str, run: &'static str) -> Client {
+    Client {
+        name,
+        directory: "suites",
+        needs: &["python3"],
+        build: SUITES,
+        run,
+    }
+}
 
-/// One virtual environment serves both Python drivers.
-const PYTHON: &str = "venv=\"$OUT/../python/venv\" && { [ -x \"$venv/bin/python\" ] || python3 -m venv \"$venv\"; } && \
-     \"$venv/bin/python\" -m pip install --quiet --disable-pip-version-check -r ../python/requirements.txt";
+/// What the directory's package-lock.json pins, installed again when it changes.
+pub const NODE_MODULES: &str = "cmp -s package-lock.json \"$OUT/installed.json\" || \
+     { cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent && \
+       cp package-lock.json installed.json; }";
+
+/// A virtual environment with what the directory's requirements.txt pins.
+pub const PYTHON_ENVIRONMENT: &str = python_environment!();
+
+/// The same with the source packages, which have the suites.
+const SUITES: &str = concat!(python_environment!(), " && bash fetch.sh");
 
 /// Builds and runs the clients, or the named ones. `out` holds the builds from one run to the next.
 pub fn check(address: &Address, directory: &Path, out: &Path, names: &[String], report: &mut Report) {
@@ -140,12 +180,8 @@ fn one(
     out: &Path,
     report: &mut Report,
 ) -> Result<(), String> {
-    let source = directory.join(match client.name {
-        "pymysql" | "mysqlclient" => "python",
-        "mariadb" | "sysbench" | "mydumper" | "mycli" | "percona" | "exporter" => "cli",
-        name => name,
-    });
-    let out = out.join(client.name);
+    let source = directory.join(client.directory);
+    let out = out.join(client.directory);
     fs::create_dir_all(&out).map_err(|e| e.to_string())?;
     let out = out.canonicalize().map_err(|e| e.to_string())?;
     if !client.build.is_empty() {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::clients::{PYTHON_ENVIRONMENT, last_lines, on_path, shell};
+use crate::clients::{NODE_MODULES, PYTHON_ENVIRONMENT, last_lines, on_path, shell};
 use crate::report::Report;
 use crate::server::Address;
 
@@ -36,8 +36,7 @@ const fn node(name: &'static str, run: &'static str) -> Framework {
         name,
         directory: "node",
         needs: &["node", "npm"],
-        build: "cmp -s package-lock.json \"$OUT/package-lock.json\" || \
-                { cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent; }",
+        build: NODE_MODULES,
         run,
     }
 }

@@ -284,6 +284,49 @@ impl Move {
         expect(
             !succeeded && expected.iter().all(|text| printed.contains(text)),
             &printed,
+        )?;
+        self.checks_names()
+    }
+
+    /// What the grammar takes and the server does not. The tables of a dump are known in the log behind it.
+    fn checks_names(&mut self) -> Result<(), String> {
+        let dump = self.servers.source.path("names.sql");
+        let statements = "/*!40101 SET NAMES utf8mb4 */;\nSET @@GLOBAL.GTID_PURGED='';\nCREATE TABLE `p` (a INT);\n\
+                          CREATE TABLE q (a INT) DATA DIRECTORY='/x';\n\
+                          CREATE TABLE r (b TEXT COLLATE no_such_ci);\nCREATE VIEW v AS SELECT a + 1 AS b FROM p;\n\
+                          CREATE VIEW w AS SELECT ST_Distance(a, a) FROM p;\nINSERT INTO p VALUES (1),(2);\n\
+                          INSERT INTO absent VALUES (1);\n";
+        fs::write(&dump, statements).map_err(text)?;
+        let log = self.servers.source.path("names.log");
+        let lines = "/usr/sbin/mysqld, Version: 8.0.33 (MySQL Community Server - GPL). started with:\n\
+                     Tcp port: 3306  Unix socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n\
+                     2026-11-28T10:00:00.000000Z\t    8 Query\tSELECT a FROM check_compat.p WHERE a = 5\n\
+                     2026-11-28T10:00:01.000000Z\t    8 Query\tSELECT c FROM check_compat.p\n\
+                     2026-11-28T10:00:02.000000Z\t    8 Query\tSELECT GTID_SUBSET('a', 'b')\n\
+                     2026-11-28T10:00:03.000000Z\t    8 Query\tSET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE\n\
+                     2026-11-28T10:00:04.000000Z\t    8 Query\tCALL p(1)\n\
+                     2026-11-28T10:00:05.000000Z\t    8 Query\tSELECT x FROM nowhere.absent\n\
+                     2026-11-28T10:00:06.000000Z\t    8 Query\tDELETE FROM check_compat.p\n";
+        fs::write(&log, lines).map_err(text)?;
+        let (succeeded, printed) = self.stemdb(&[
+            "check-compat",
+            &dump.display().to_string(),
+            &log.display().to_string(),
+        ])?;
+        let expected = [
+            "names.sql, line 4: ",
+            "names.sql, line 5: Unknown collation: 'no_such_ci'",
+            "names.sql, line 7: ",
+            "names.log, line 5: Unknown column 'c' in 'field list'",
+            "names.log, line 6: ",
+            "names.log, line 7: ",
+            "SERIALIZABLE",
+            "names.log, line 8: ",
+            "16 statements, 7 that will not work",
+        ];
+        expect(
+            !succeeded && expected.iter().all(|text| printed.contains(text)),
+            &printed,
         )
     }
 }

@@ -584,6 +584,15 @@ impl Files {
             "bulk.pairs-schema.sql",
             b"CREATE TABLE pairs (id INT PRIMARY KEY, v CHAR(1));\n",
         )?;
+        // mydumper's files set no mode.
+        write(
+            "bulk.zero-schema.sql",
+            b"CREATE TABLE zero (id INT PRIMARY KEY AUTO_INCREMENT, d DATE DEFAULT '0000-00-00') AUTO_INCREMENT=1000;\n",
+        )?;
+        write(
+            "bulk.zero.sql",
+            b"/*!40101 SET NAMES binary*/;\nINSERT INTO `zero` VALUES(0,\"0000-00-00\"),(1,\"2024-02-29\");\n",
+        )?;
         write("bulk.pairs.dat", b"1\ta\n2\tb\n1\tc\n")?;
         write(
             "bulk.pairs.sql",
@@ -595,7 +604,7 @@ impl Files {
         );
         for (bulk_bytes, loads) in [("18446744073709551615", 0), ("10000000", 1)] {
             for sql in [
-                "DROP TABLE IF EXISTS big, pairs".to_owned(),
+                "DROP TABLE IF EXISTS big, pairs, zero".to_owned(),
                 format!("SET GLOBAL stemdb_bulk_load_bytes = {bulk_bytes}"),
             ] {
                 target.query_drop(sql).map_err(text)?;
@@ -613,13 +622,20 @@ impl Files {
             let found: Vec<(u32, String)> = target.query("SELECT id, v FROM pairs").map_err(text)?;
             let expected = [(1, "c".to_owned()), (2, "b".to_owned())];
             expect(found == expected, &format!("{found:?}"))?;
+            let found: Option<String> = target
+                .query_first("SELECT GROUP_CONCAT(id, ' ', d ORDER BY id) FROM zero")
+                .map_err(text)?;
+            expect(
+                found.as_deref() == Some("0 0000-00-00,1 2024-02-29"),
+                &format!("{found:?}"),
+            )?;
             expect(
                 bulk_loads(&server)? == before + loads,
                 &format!("{loads} bulk loads"),
             )?;
         }
         // A row that is not taken is set aside as any.
-        target.query_drop("DROP TABLE big, pairs").map_err(text)?;
+        target.query_drop("DROP TABLE big, pairs, zero").map_err(text)?;
         let rejected = self.path("beside-rejected");
         let parts = [rows.as_str(), "7,\"again\"\n"].concat();
         write("bulk.big.csv", format!("\"id\",\"v\"\n{parts}").as_bytes())?;

@@ -22,7 +22,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 20] = [
+    let checks: [(&str, Check); 21] = [
         ("set up", set_up),
         ("connect over the socket", socket),
         ("caching_sha2_password over TLS", tls),
@@ -33,6 +33,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("change user and reset", change_user),
         ("types", types),
         ("statements", statements),
+        ("types of parameters", parameter_types),
         ("counting found rows", found_rows),
         ("spaces before parentheses", ignore_space),
         ("wide results", wide_results),
@@ -451,6 +452,56 @@ fn statements(address: &Address) -> Result<(), Failure> {
     conn.ping()?;
     conn.select_db("mysql")?;
     refused(conn.select_db("no_such_database"), 1049, "42000")
+}
+
+/// What a client is told of the parameters of a statement that it prepares. The expected types are MySQL 8.0.33's.
+fn parameter_types(address: &Address) -> Result<(), Failure> {
+    let mut conn = connect(address)?;
+    conn.query_drop(
+        "CREATE TABLE p (i INT, u BIGINT UNSIGNED, d DECIMAL(10,2), f FLOAT, at DATETIME(3), day DATE, t TIME, \
+         y YEAR, b BIT(5), v VARCHAR(20), blobs BLOB, j JSON)",
+    )?;
+    let all = "long long newdecimal double datetime date time year bit var_string long_blob json";
+    for (statement, expected) in [
+        ("INSERT INTO p VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", all),
+        (
+            "UPDATE p SET i=?,u=?,d=?,f=?,at=?,day=?,t=?,y=?,b=?,v=?,blobs=?,j=?",
+            all,
+        ),
+        (
+            "SELECT 1 FROM p WHERE i=? AND u>? AND d<? AND f<=? AND at=? AND day=? AND t=? AND y=? AND b=? AND v=? AND blobs=? AND j=?",
+            all,
+        ),
+        (
+            "SELECT i FROM p WHERE i IN (?, ?) OR at BETWEEN ? AND ? LIMIT ?, ?",
+            "long long datetime datetime long long",
+        ),
+        (
+            "SELECT ?, ? + 1, CONCAT(?), IF(?, ?, i), COALESCE(?, d) FROM p",
+            "var_string long var_string long long newdecimal",
+        ),
+        (
+            "SELECT SUBSTRING(v, ?, ?), ROUND(d, ?), POW(?, ?), YEAR(?) FROM p",
+            "long long long double double datetime",
+        ),
+        (
+            "SELECT at + INTERVAL ? DAY, at - INTERVAL ? SECOND, CAST(? AS SIGNED), j->'$.a' = ? FROM p",
+            "long newdecimal long json",
+        ),
+        (
+            "SELECT i, COUNT(*) FROM p WHERE (i, v) = (?, ?) GROUP BY i HAVING SUM(i) > ?",
+            "long var_string newdecimal",
+        ),
+    ] {
+        let statement = conn.prep(statement)?;
+        let kind = |column: &mysql::Column| {
+            let name = format!("{:?}", column.column_type()).to_lowercase();
+            name.replace("mysql_type_", "").replace("longlong", "long")
+        };
+        let kinds: Vec<String> = statement.params().iter().map(kind).collect();
+        equal("types", kinds.join(" "), expected.to_owned())?;
+    }
+    Ok(())
 }
 
 fn transactions(address: &Address) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! Tables that are closed because a schema version of another node asks for it.
+//! Tables that are closed because a schema version asks for it.
 //!
 //! Nothing here waits: the thread that follows the versions also renews the lease, so it tries again later.
 
@@ -7,33 +7,51 @@ use std::sync::Arc;
 use super::MetadataLocks;
 use super::table_lock::TableLock;
 
-/// A table that no transaction can enter and no other schema change can have. Dropping it opens the table.
+/// Whom a closed table keeps out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum ClosedTo {
+    /// Every transaction, and other schema changes.
+    All,
+    Writers,
+}
+
+/// A table that is closed. Dropping it opens the table.
 pub(crate) struct ClosedTable {
     table: Arc<TableLock>,
+    to: ClosedTo,
 }
 
 impl MetadataLocks {
-    /// Closes a table; `None` while a session has it by LOCK TABLES ... WRITE, or a schema change has it.
-    pub(crate) fn try_close(&self, id: i64) -> Option<ClosedTable> {
+    /// Closes a table; `None` while a schema change of this process has it.
+    pub(crate) fn try_close(&self, id: i64, to: ClosedTo) -> Option<ClosedTable> {
         let table = self.table(id);
-        if !table.try_begin_change() {
-            return None;
+        match to {
+            ClosedTo::All if !table.try_begin_change() => return None,
+            ClosedTo::All => table.close(),
+            ClosedTo::Writers => table.close_to_writers(),
         }
-        table.close();
-        Some(ClosedTable { table })
+        Some(ClosedTable { table, to })
     }
 }
 
 impl ClosedTable {
-    /// Whether all transactions that were inside have ended.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.table.is_empty()
+    /// Whether all transactions that it keeps out and that were inside have ended.
+    pub(crate) fn is_left(&self) -> bool {
+        match self.to {
+            ClosedTo::All => self.table.is_empty(),
+            ClosedTo::Writers => self.table.has_no_writers(),
+        }
     }
 }
 
 impl Drop for ClosedTable {
     fn drop(&mut self) {
-        self.table.open();
-        self.table.end_change();
+        match self.to {
+            ClosedTo::All => {
+                self.table.open();
+                self.table.end_change();
+            }
+            ClosedTo::Writers => self.table.open_to_writers(),
+        }
     }
 }

@@ -13,7 +13,8 @@
 //! statements wait behind a waiting ALTER TABLE, and a deadlock kills a transaction.)
 //!
 //! LOCK TABLES uses the same locks for as long as the session holds them ([`SessionLocks`]). For it,
-//! transactions that write a table are counted apart from those that read it.
+//! transactions that write a table are counted apart from those that read it. Where several processes share a
+//! store, LOCK TABLES closes the tables on all of them, by schema versions (`ddl`).
 //!
 //! A statement that fills a table by a bulk load keeps all other writers out, and all readers for the moment in
 //! which the rows appear ([`Filling`]).
@@ -28,19 +29,18 @@ mod session;
 mod table_lock;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use types::{Error, Result, errno};
 
 use crate::wait::WaitLimit;
 
 pub use change::{ChangeLocks, Exclusive, PAUSE_MAX, PAUSE_MIN};
 
-pub(crate) use closed::ClosedTable;
+pub(crate) use closed::{ClosedTable, ClosedTo};
 pub use filling::{Alone, Filling};
-use session::Revocable;
 pub use session::SessionLocks;
 pub(crate) use table_lock::TableLock;
 pub use table_lock::Use;
@@ -56,15 +56,12 @@ pub const INSTANCE: i64 = i64::MIN;
 /// All metadata locks of a process.
 pub struct MetadataLocks {
     shards: Vec<RwLock<HashMap<i64, Arc<TableLock>>>>,
-    /// Those of LOCK TABLES.
-    sessions: Mutex<Vec<Weak<Revocable>>>,
 }
 
 impl Default for MetadataLocks {
     fn default() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
-            sessions: Mutex::default(),
         }
     }
 }
@@ -90,25 +87,11 @@ impl MetadataLocks {
             .remove(&id);
     }
 
-    fn register_session(&self, session: &Arc<Revocable>) {
-        let mut sessions = self.sessions.lock();
-        sessions.retain(|other| other.strong_count() > 0);
-        sessions.push(Arc::downgrade(session));
-    }
-
-    /// Releases what sessions have locked by LOCK TABLES, and ends their waits for more.
-    pub(crate) fn revoke_session_locks(&self) {
-        let sessions = std::mem::take(&mut *self.sessions.lock());
-        for session in sessions.iter().filter_map(Weak::upgrade) {
-            session.revoke();
-        }
-    }
-
     /// LOCK TABLES: the ids of the tables, each once, and whether it is WRITE. The session must not use any
     /// of them.
     ///
     /// # Errors
-    /// 1205 after the timeout, 1317 when interrupted, 8027 when the lease is lost meanwhile.
+    /// 1205 after the timeout, 1317 when interrupted.
     pub fn lock_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
         SessionLocks::acquire(self, tables, limit, &|| Ok(()))
     }

@@ -5,33 +5,21 @@
 //! table, and is the table's only schema change meanwhile. Like a schema change, and for the same reason, it
 //! does not hold some of its tables while it waits long for others.
 //!
-//! A node that has lost its lease releases its sessions' locks: the other nodes no longer wait for them, and
-//! this node must close the tables that their schema versions change.
+//! Not here: LOCK TABLES where several processes share the store (`ddl`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use parking_lot::Mutex;
 use types::Result;
 
 use super::change::{PAUSE_MAX, PAUSE_MIN};
 use super::table_lock::{TableLock, Use};
 use super::{MetadataLocks, ROUND};
-use crate::lease::lease_is_over;
 use crate::wait::{Deadline, WaitLimit};
 
 /// Tables locked by LOCK TABLES. Dropping it unlocks them.
 pub struct SessionLocks {
-    shared: Arc<Revocable>,
-}
-
-/// The locks of a session, which a lost lease releases.
-#[derive(Default)]
-pub(super) struct Revocable {
-    /// Checked during the wait and, with the mutex of `tables`, when the tables are locked.
-    revoked: AtomicBool,
-    tables: Mutex<Tables>,
+    tables: Tables,
 }
 
 /// Unlocked when dropped.
@@ -93,8 +81,6 @@ impl SessionLocks {
         // One order for all, so that two sessions cannot wait for each other.
         tables.sort_unstable();
         let deadline = Deadline::new(limit);
-        let shared = Arc::<Revocable>::default();
-        locks.register_session(&shared);
         let mut taken = Tables::default();
         for (id, write) in tables {
             let table = locks.table(id);
@@ -111,60 +97,23 @@ impl SessionLocks {
         let mut pause = PAUSE_MIN;
         // Before it waits at all, `check` is asked.
         if taken.try_round(Instant::now(), &deadline)? {
-            return Self::hold(shared, taken);
+            return Ok(Self { tables: taken });
         }
         check()?;
         while !taken.try_round(Instant::now() + ROUND, &deadline)? {
             check()?;
-            let until = Instant::now() + pause;
-            while Instant::now() < until {
-                shared.check()?;
-                std::thread::sleep(deadline.next_sleep()?);
-            }
+            deadline.sleep(pause)?;
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        Self::hold(shared, taken)
-    }
-
-    fn hold(shared: Arc<Revocable>, taken: Tables) -> Result<Self> {
-        {
-            let mut held = shared.tables.lock();
-            shared.check()?;
-            *held = taken;
-        }
-        Ok(Self { shared })
+        Ok(Self { tables: taken })
     }
 
     /// Whether a schema change waits for one of the tables.
     pub fn delays_change(&self) -> bool {
-        let tables = self.shared.tables.lock();
-        tables.0.iter().any(|locked| locked.table.has_waiting_change())
-    }
-}
-
-impl Drop for SessionLocks {
-    fn drop(&mut self) {
-        self.shared.unlock();
-    }
-}
-
-impl Revocable {
-    /// Unlocks the tables, or ends the wait for them soon.
-    pub(super) fn revoke(&self) {
-        self.revoked.store(true, Ordering::SeqCst);
-        self.unlock();
-    }
-
-    fn unlock(&self) {
-        let tables = std::mem::take(&mut *self.tables.lock());
-        drop(tables);
-    }
-
-    fn check(&self) -> Result<()> {
-        match self.revoked.load(Ordering::SeqCst) {
-            true => Err(lease_is_over()),
-            false => Ok(()),
-        }
+        self.tables
+            .0
+            .iter()
+            .any(|locked| locked.table.has_waiting_change())
     }
 }
 

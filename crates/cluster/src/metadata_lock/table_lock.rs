@@ -289,6 +289,11 @@ impl TableLock {
         self.state.load(Ordering::Acquire) & !FLAGS == 0
     }
 
+    /// Whether no transaction is inside that writes.
+    pub(crate) fn has_no_writers(&self) -> bool {
+        self.state.load(Ordering::Acquire) & WRITERS == 0
+    }
+
     pub(crate) fn end_change(&self) {
         let mut claims = self.claims.lock();
         (claims.changing, claims.filling, claims.fills_alone) = (false, false, false);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use kv::Interrupt;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use types::Error;
 
 use super::*;
@@ -301,32 +301,6 @@ fn sessions_and_transactions_do_not_block_each_other_for_ever() {
 }
 
 #[test]
-fn a_wait_of_lock_tables_ends_when_locks_are_revoked() {
-    let locks = Arc::new(MetadataLocks::default());
-    let never = Interrupt::new();
-    let mut reader = TransactionLocks::new(locks.clone());
-    reader.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
-    let held = locks
-        .lock_for_session(&[(2, true), (3, false)], &limit(&never, 0))
-        .unwrap();
-    thread::scope(|scope| {
-        let waiter = scope.spawn(|| locks.lock_for_session(&[(1, true)], &limit(&never, 60_000)).err());
-        while !waiter.is_finished() {
-            locks.revoke_session_locks();
-            thread::sleep(Duration::from_millis(5));
-        }
-        assert_eq!(waiter.join().unwrap().unwrap().code, 8027);
-    });
-    assert!((1..=3).all(|id| {
-        locks
-            .try_close(id)
-            .is_some_and(|closed| id == 1 || closed.is_empty())
-    }));
-    drop(held);
-    drop(locks.lock_for_change(&[1, 2, 3], &limit(&never, 0)).unwrap());
-}
-
-#[test]
 fn a_statement_that_fills_a_table_keeps_writers_out_and_readers_only_at_its_end() {
     let locks = Arc::new(MetadataLocks::default());
     let never = Interrupt::new();
@@ -475,4 +449,27 @@ fn a_statement_that_has_to_fill_a_table_waits_for_its_turn() {
     assert!(fill(&locks, 60_000).unwrap().is_none());
     drop(change);
     assert!(fill(&locks, 0).unwrap().is_some());
+}
+
+#[test]
+fn a_table_that_is_closed_to_writers_is_open_to_readers() {
+    let locks = Arc::new(MetadataLocks::default());
+    let never = Interrupt::new();
+    let (mut reader, mut writer) = (
+        TransactionLocks::new(locks.clone()),
+        TransactionLocks::new(locks.clone()),
+    );
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+    let closed = locks.try_close(1, ClosedTo::Writers).unwrap();
+    assert!(!closed.is_left());
+    reader.acquire(1, Use::Read, &limit(&never, 0)).unwrap();
+    writer.release_all();
+    assert!(closed.is_left());
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    // Several may close it.
+    let second = locks.try_close(1, ClosedTo::Writers).unwrap();
+    drop(closed);
+    assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
+    drop(second);
+    writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
 }

@@ -56,6 +56,11 @@ impl JobsInWork {
 }
 
 impl Work<'_> {
+    /// The job stays in work, until it is begun again.
+    pub(super) fn goes_on(self) {
+        std::mem::forget(self);
+    }
+
     pub(crate) fn done(mut self) {
         self.done = true;
     }

@@ -9,17 +9,22 @@
 //! published again after a pause ([`step`]). So other statements are delayed only briefly, as by a local
 //! schema change, and schema changes of other tables can proceed.
 //!
+//! LOCK TABLES is a job that does nothing with its tables, and keeps them frozen, or closed to writers
+//! ([`lock_tables`]).
+//!
 //! A job belongs to the node that runs the statement, as long as that node's lease lasts. After that any
 //! other node may take it over ([`resume`]). The lock of the job's record decides which node does. Every step
 //! of a job checks that the node still owns it.
 
 mod in_work;
+mod lock_tables;
 mod resume;
 mod step;
 #[cfg(test)]
 pub(crate) mod test_steps;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cluster::lease::lease_is_over;
 use cluster::wait::{Deadline, WaitLimit};
@@ -43,6 +48,11 @@ use crate::local::exclusive_steps;
 use crate::page_work::Backfilled;
 use crate::publish::{Publisher, Requires};
 use crate::{foreign_key, rows, way};
+
+/// The time between two attempts to reserve tables that another job has. It doubles, because each attempt locks
+/// the stored version, and a session may keep its LOCK TABLES for hours.
+const BUSY_PAUSE_MIN: Duration = Duration::from_millis(10);
+const BUSY_PAUSE_MAX: Duration = Duration::from_millis(200);
 
 /// The result of an attempt to reserve tables.
 enum Claim {
@@ -74,6 +84,7 @@ impl SharedJobs {
         make: &dyn Fn(&Schema) -> Result<Option<Job>>,
     ) -> Result<Option<(Job, Work<'_>)>> {
         let deadline = Deadline::new(limit);
+        let mut pause = BUSY_PAUSE_MIN;
         loop {
             let mut work = None;
             let claim = self
@@ -82,8 +93,8 @@ impl SharedJobs {
                     let Some(mut job) = make(&change.schema)? else {
                         return Ok(Outcome::Nothing(Claim::Stale));
                     };
-                    let overlaps = |other: &Job| other.tables().iter().any(|t| job.tables.contains(t));
-                    if Job::read_all(&change.meta.reader())?.iter().any(overlaps) {
+                    let others = Job::read_all(&change.meta.reader())?;
+                    if others.iter().any(|other| job.excludes(other)) {
                         return Ok(Outcome::Nothing(Claim::Busy));
                     }
                     job = job.with_id(&mut change.meta)?;
@@ -94,7 +105,10 @@ impl SharedJobs {
             match claim {
                 Claim::Made(job) => return Ok(work.map(|work| (*job, work))),
                 Claim::Stale => return Ok(None),
-                Claim::Busy => std::thread::sleep(deadline.next_sleep()?),
+                Claim::Busy => {
+                    deadline.sleep(pause)?;
+                    pause = (pause * 2).min(BUSY_PAUSE_MAX);
+                }
             }
         }
     }

@@ -50,17 +50,21 @@ impl SharedJobs {
         }
         let live: Vec<i64> = cluster.live_nodes()?.iter().map(|node| node.id).collect();
         for job in jobs {
-            let Some(own) = cluster.node().map(|node| node.id) else {
+            let Some(own) = cluster.node() else {
                 return Ok(());
             };
             let local = self.in_work.state(job.id);
-            let is_left = job.owner == own || !live.contains(&job.owner);
-            if local == Some(LocalState::InWork) || !is_left || interrupt.is_raised() {
+            let is_own = job.owner == own.id;
+            let is_left = is_own || !live.contains(&job.owner);
+            // The session learns of it at its next statement.
+            let is_lost = is_own && job.lock.as_ref().is_some_and(|lock| lock.term != own.term);
+            let in_work = local == Some(LocalState::InWork) && !is_lost;
+            if in_work || !is_left || interrupt.is_raised() {
                 continue;
             }
             let id = job.id;
             let failed = local == Some(LocalState::Failed);
-            if let Err(error) = self.resume_one(job, own, failed, interrupt) {
+            if let Err(error) = self.resume_one(job, own.id, failed, interrupt) {
                 tracing::warn!(%error, job = id, "a schema change could not be ended; it is tried again");
             }
         }

@@ -111,11 +111,11 @@ pub(super) fn freeze(
     also: impl Fn(&mut Change<'_>) -> Result<()>,
 ) -> Result<()> {
     let forward = |change: &mut Change<'_>, job: &mut Job| {
-        job.frozen = job.tables();
+        job.close();
         also(change)
     };
     step(publisher, job, options, forward, |_, job| {
-        job.frozen.clear();
+        job.open();
         Ok(())
     })
 }

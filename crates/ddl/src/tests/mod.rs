@@ -409,7 +409,7 @@ fn limits_and_bad_definitions() {
     let long = |ty| column("a", ty);
     assert_eq!(
         of(vec![], vec![]),
-        error(1113, "A table must have at least 1 column")
+        error(4028, "A table must have at least one visible column.")
     );
     assert_eq!(
         of(vec![column("a", int()), column("A", int())], vec![]),

@@ -26,9 +26,9 @@ pub(super) fn constant(column: &Column) -> Option<ColumnDefault> {
     if column.makes_ids() {
         return Some(ColumnDefault::Generated);
     }
-    // The value of a generated column is computed when the row is complete.
+    // The value of a generated column is computed when the row is complete. Expressions that read it before see this.
     if column.generated.is_some() {
-        return Some(ColumnDefault::Value(Value::Null));
+        return Some(ColumnDefault::Value(if_missing(column)));
     }
     Some(match &column.default {
         Default::Expression(_) => ColumnDefault::Expression,

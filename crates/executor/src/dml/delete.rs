@@ -146,6 +146,7 @@ fn remove<K: AsRef<[u8]>>(
     let images = images.collect::<Result<Vec<_>>>()?;
     let entries = images.iter().flat_map(|image| unique_keys(image).skip(1));
     writer.lock(entries.map(<[u8]>::to_vec))?;
+    writer.find_outdated(images.iter().map(|image| image.key.as_slice()))?;
     result.affected += images.len() as u64;
     result.matched += images.len() as u64;
     for image in images {

@@ -131,6 +131,14 @@ impl UpdateLayout {
     }
 }
 
+impl Change {
+    /// The keys that are written: the row's, and the one that it moves to.
+    fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let moved = (self.old.key != self.new.key).then_some(self.new.key.as_slice());
+        std::iter::once(self.old.key.as_slice()).chain(moved)
+    }
+}
+
 /// Whether the assignments may move rows within the range that is scanned for them.
 fn moves_rows(plan: &UpdatePlan, touched: &Touched) -> bool {
     let scan = &plan.target.scan;
@@ -390,6 +398,7 @@ impl Update<'_> {
             keys.extend(entries(old).chain(entries(new)).filter(|_| different));
         }
         writer.lock(keys.into_iter())?;
+        writer.find_outdated(changes.iter().flat_map(Change::keys))?;
         if let Some(keys) = &mut self.keys {
             let rows = changes
                 .iter()

@@ -4,10 +4,10 @@
 //! the statement's own write. Entries that only one row can have are not locked, since the lock of their row
 //! protects them. Not here: what a statement does about a duplicate.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Reader, RowEntries, Transaction};
+use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Outdated, Reader, RowEntries, Transaction};
 use types::Result;
 
 use super::image::{Image, ImageMaker, IndexEntry, UniqueKey};
@@ -21,6 +21,8 @@ pub(super) struct Writer<'w, 'p> {
     /// The values under the keys that this statement has locked, at the time of the lock. Later writes are in
     /// the transaction's buffer.
     locked: LockedValues,
+    /// What [`Writer::find_outdated`] has found about rows.
+    outdated: BTreeMap<Vec<u8>, Option<Outdated>>,
 }
 
 /// A key that another row has.
@@ -45,6 +47,7 @@ impl<'w, 'p> Writer<'w, 'p> {
                 interrupt: ctx.interrupt.clone(),
             },
             locked: LockedValues::default(),
+            outdated: BTreeMap::new(),
         }
     }
 
@@ -273,13 +276,33 @@ impl<'w, 'p> Writer<'w, 'p> {
         Ok(self.txn.put(key, value)?)
     }
 
-    /// Before a row is written: where the transaction's plain reads stay at a snapshot that has another
-    /// version of the row, its entries there no longer lead to it.
-    fn correct_snapshot(&mut self, key: &[u8]) -> Result<()> {
+    /// Before rows are written: looks up in one call what [`Writer::correct_snapshot`] would look up for each of
+    /// them.
+    pub fn find_outdated<'k>(&mut self, rows: impl Iterator<Item = &'k [u8]>) -> Result<()> {
+        self.outdated.clear();
         if self.maker.secondary().is_empty() {
             return Ok(());
         }
-        let Some(outdated) = self.txn.outdated(key)? else {
+        let rows = rows.filter(|row| self.txn.may_be_outdated(row));
+        let rows: Vec<Vec<u8>> = rows.map(<[u8]>::to_vec).collect();
+        if rows.len() > 1 {
+            let outdated = self.txn.outdated(&rows)?;
+            self.outdated.extend(rows.into_iter().zip(outdated));
+        }
+        Ok(())
+    }
+
+    /// Before a row is written: where the transaction's plain reads stay at a snapshot that has another
+    /// version of the row, its entries there no longer lead to it.
+    fn correct_snapshot(&mut self, key: &[u8]) -> Result<()> {
+        if self.maker.secondary().is_empty() || !self.txn.may_be_outdated(key) {
+            return Ok(());
+        }
+        let outdated = match self.outdated.remove(key) {
+            Some(outdated) => outdated,
+            None => self.txn.outdated(&[key.to_vec()])?.pop().flatten(),
+        };
+        let Some(outdated) = outdated else {
             return Ok(());
         };
         let seen = self.stored_entries(key, outdated.seen)?;

@@ -4,6 +4,8 @@
 //! seen. If there is no memory for all groups, the others follow part by part ([`Rounds`]). Without keys there is
 //! one row, even if there is no input. Not here: what each aggregate computes ([`functions::aggregate`]).
 
+use std::borrow::Cow;
+
 use arrow::array::{ArrayRef, BooleanArray, new_empty_array};
 use arrow::compute::{self, not};
 use arrow::datatypes::SchemaRef;
@@ -15,6 +17,7 @@ use functions::order::RowKeys;
 use hashbrown::HashMap;
 use types::Result;
 
+use super::computed::{Computed, is_computed_once};
 use super::filter::split;
 use super::project::evaluate;
 use super::rounds::Rounds;
@@ -30,7 +33,9 @@ const ENTRY_BYTES: usize = 48;
 
 pub(super) struct Aggregate<'p> {
     input: Rounds<'p, 1>,
-    keys: &'p [Expr],
+    keys: Cow<'p, [Expr]>,
+    /// `None` before the first row.
+    computed: Option<Computed>,
     calls: &'p [AggregateCall],
     key_schema: SchemaRef,
     schema: SchemaRef,
@@ -66,7 +71,8 @@ impl<'p> Aggregate<'p> {
             .collect();
         Ok(Self {
             input: Rounds::new([input]),
-            keys,
+            keys: Cow::Borrowed(keys),
+            computed: None,
             calls,
             key_schema: schema_of(&key_types),
             schema: schema_of(&types),
@@ -104,6 +110,7 @@ impl<'p> Aggregate<'p> {
             let Some(batch) = next else { break };
             let (batch, later) = split(batch, self.step);
             rest = later;
+            let batch = self.with_computed(batch, env)?;
             let (rows, mut bytes) = (batch.num_rows(), 0);
             if self.keys.is_empty() {
                 bytes += self.accumulate(&batch, RowGroups::One(batch.num_rows()), env)?;
@@ -135,6 +142,21 @@ impl<'p> Aggregate<'p> {
             self.held.resize(batch_bytes(&result), env.memory)?;
         }
         Ok(result)
+    }
+
+    /// The rows with the keys that are computed once. Rows that have been set aside have them already.
+    fn with_computed(&mut self, batch: RecordBatch, env: &Env<'_, '_>) -> Result<RecordBatch> {
+        if !self.input.is_first() {
+            return Ok(batch);
+        }
+        let keys = &mut self.keys;
+        let computed = self
+            .computed
+            .get_or_insert_with(|| match keys.iter().any(is_computed_once) {
+                true => Computed::take(keys.to_mut().iter_mut(), batch.num_columns()),
+                false => Computed::default(),
+            });
+        computed.add(batch, env)
     }
 
     /// The group of each row, without those that are set aside.
@@ -181,9 +203,7 @@ impl<'p> Aggregate<'p> {
             values.size_bytes() * if is_set { 1 } else { 2 }
         });
         let bytes = self.groups.key_bytes + 2 * self.groups.row_bytes + values.sum::<usize>();
-        // A row that waits gets its keys anew, which RAND() would not repeat.
-        let can_wait = !self.keys.is_empty() && self.keys.iter().all(functions::is_deterministic);
-        if !can_wait || (self.is_full && self.calls.iter().any(may_grow)) {
+        if self.keys.is_empty() || (self.is_full && self.calls.iter().any(may_grow)) {
             return self.held.resize(bytes, env.memory);
         }
         // What known groups may still need is left to them.

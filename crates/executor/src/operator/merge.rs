@@ -11,6 +11,7 @@ use super::project::evaluate;
 use crate::batch::{BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::context::ExecContext;
 use crate::env::Env;
+use crate::memory::Held;
 use crate::row_order::{BatchKeys, RowOrder};
 use crate::spill::{RowFile, RowReader, RowWriter};
 
@@ -82,7 +83,7 @@ impl Runs {
                 Some(writer) => writer,
                 None => writer.insert(RowWriter::new(&batch, env.ctx)?),
             };
-            writer.write(&batch)?;
+            writer.write(&batch, env.ctx)?;
         }
         if let Some(writer) = writer {
             self.0.push((level, writer.finish()?));
@@ -100,7 +101,7 @@ fn most_runs(runs: &[(u32, RowFile)], ctx: &ExecContext<'_>) -> usize {
 /// The rows of several runs in order.
 pub(super) struct Merge {
     schema: Option<SchemaRef>,
-    /// Those that have not ended, in their order.
+    /// Those that have not ended, as a binary heap: no run's next row comes before that of the run at half its place.
     runs: Vec<Run>,
     /// Batches that rows are taken from, and their keys.
     batches: Vec<RecordBatch>,
@@ -113,10 +114,13 @@ pub(super) struct Merge {
     /// The last row that was given, as (batch, row).
     last: Option<(usize, usize)>,
     left: usize,
+    held: Held,
 }
 
 struct Run {
     file: RowReader,
+    /// Its place among the runs, which orders equal rows.
+    number: usize,
     /// The next row: which batch, and which of its rows.
     batch: usize,
     row: usize,
@@ -134,17 +138,25 @@ impl Merge {
             row_bytes: 0,
             last: None,
             left: order.limit,
+            held: Held::default(),
         };
         let (mut rows, mut bytes) = (0, 0);
-        for run in runs {
+        for (number, run) in runs.enumerate() {
             (rows, bytes) = (rows + run.rows, bytes + run.bytes);
             let mut file = run.read()?;
             if let Some(batch) = merge.read(&mut file, order, env)? {
-                merge.runs.push(Run { file, batch, row: 0 });
+                merge.runs.push(Run {
+                    file,
+                    number,
+                    batch,
+                    row: 0,
+                });
             }
         }
         (merge.rows, merge.row_bytes) = (rows, bytes / rows.max(1));
         merge.read_bytes = 0;
+        merge.order_runs(order);
+        merge.count(env)?;
         Ok(merge)
     }
 
@@ -160,8 +172,8 @@ impl Merge {
         let most = most.min(wanted).min(self.left);
         let mut places = Vec::with_capacity(most);
         while places.len() < most && (places.is_empty() || self.read_bytes < BATCH_BYTES) {
-            let Some(run) = self.least(order) else { break };
-            let place = (self.runs[run].batch, self.runs[run].row);
+            let Some(run) = self.runs.first() else { break };
+            let place = (run.batch, run.row);
             let again = order.distinct
                 && self
                     .last
@@ -170,24 +182,46 @@ impl Merge {
                 places.push(place);
                 self.last = Some(place);
             }
-            self.advance(run, order, env)?;
+            self.advance(order, env)?;
         }
         self.left -= places.len();
         let Some(schema) = self.schema.as_ref().filter(|_| !places.is_empty()) else {
+            self.held.note(0, env.memory)?;
             return Ok(None);
         };
         let batch = gather(schema, &self.batches, &places)?;
         self.forget(order.distinct);
+        self.count(env)?;
         Ok(Some(batch))
     }
 
-    /// The run with the least row.
-    fn least(&self, order: &Order) -> Option<usize> {
-        let place = |run: usize| (self.runs[run].batch, self.runs[run].row);
-        (0..self.runs.len()).reduce(|least, run| match self.compare(place(run), place(least), order) {
-            Ordering::Less => run,
-            _ => least,
-        })
+    /// Makes a heap of the runs.
+    fn order_runs(&mut self, order: &Order) {
+        for at in (0..self.runs.len() / 2).rev() {
+            self.sink(at, order);
+        }
+    }
+
+    /// Moves a run down to where no other below it comes before it.
+    fn sink(&mut self, mut at: usize, order: &Order) {
+        loop {
+            let below = [2 * at + 1, 2 * at + 2];
+            let below = below.into_iter().filter(|run| *run < self.runs.len());
+            let first = below.reduce(|a, b| if self.is_before(b, a, order) { b } else { a });
+            match first {
+                Some(first) if self.is_before(first, at, order) => {
+                    self.runs.swap(first, at);
+                    at = first;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn is_before(&self, a: usize, b: usize, order: &Order) -> bool {
+        let (a, b) = (&self.runs[a], &self.runs[b]);
+        let rows = self.compare((a.batch, a.row), (b.batch, b.row), order);
+        rows.then(a.number.cmp(&b.number)).is_lt()
     }
 
     fn compare(&self, a: (usize, usize), b: (usize, usize), order: &Order) -> Ordering {
@@ -196,16 +230,32 @@ impl Merge {
             .compare_rows((&self.keys[a.0], a.1), (&self.keys[b.0], b.1))
     }
 
-    fn advance(&mut self, run: usize, order: &Order, env: &Env<'_, '_>) -> Result<()> {
-        self.runs[run].row += 1;
-        if self.runs[run].row < self.batches[self.runs[run].batch].num_rows() {
+    /// Passes over the first row.
+    fn advance(&mut self, order: &Order, env: &Env<'_, '_>) -> Result<()> {
+        let first = &mut self.runs[0];
+        first.row += 1;
+        if first.row < self.batches[first.batch].num_rows() {
+            self.sink(0, order);
             return Ok(());
         }
-        let Run { mut file, .. } = self.runs.remove(run);
+        let Run { mut file, number, .. } = self.runs.swap_remove(0);
         if let Some(batch) = self.read(&mut file, order, env)? {
-            self.runs.insert(run, Run { file, batch, row: 0 });
+            self.runs.push(Run {
+                file,
+                number,
+                batch,
+                row: 0,
+            });
         }
+        self.order_runs(order);
         Ok(())
+    }
+
+    /// Counts the batches that are in memory.
+    fn count(&mut self, env: &Env<'_, '_>) -> Result<()> {
+        let batches: usize = self.batches.iter().map(batch_bytes).sum();
+        let keys: usize = self.keys.iter().map(BatchKeys::size_bytes).sum();
+        self.held.note(batches + keys, env.memory)
     }
 
     /// Reads the next batch of a file. Returns which one it is.

@@ -9,6 +9,7 @@
 mod aggregate;
 mod apply;
 mod common_table;
+mod computed;
 mod distinct;
 mod filter;
 pub(crate) mod given;

@@ -38,12 +38,6 @@ impl<'p> PlanPart<'p> {
         Ok(batch)
     }
 
-    /// Counts bytes that are free again when the part is closed.
-    pub fn grow(&mut self, bytes: usize, env: &Env<'_, '_>) -> Result<()> {
-        self.held_bytes += bytes;
-        env.memory.grow(bytes)
-    }
-
     pub fn close(self, env: &Env<'_, '_>) {
         drop(self.root);
         env.memory.shrink(self.held_bytes);

@@ -39,6 +39,16 @@ impl<'p, const N: usize> Rounds<'p, N> {
         }
     }
 
+    /// Whether this is the round of the operator's own inputs.
+    pub fn is_first(&self) -> bool {
+        self.level == 0
+    }
+
+    /// Whether rows of an input have been set aside in this round.
+    pub fn has_aside(&self, input: usize) -> bool {
+        self.aside.get(input).is_some_and(Option::is_some)
+    }
+
     /// The next rows of an input in this round: as [`super::Operator::next`].
     pub fn next(
         &mut self,
@@ -77,7 +87,7 @@ impl<'p, const N: usize> Rounds<'p, N> {
         match self.aside.get_mut(input) {
             Some(aside) if waits.true_count() > 0 => aside
                 .get_or_insert_with(|| SetAside::new(level))
-                .add(batch, keys, waits, env.ctx),
+                .add(batch, keys, waits, env),
             _ => Ok(()),
         }
     }
@@ -89,7 +99,7 @@ impl<'p, const N: usize> Rounds<'p, N> {
         let mut parts: [Vec<Option<RowFile>>; N] = [const { Vec::new() }; N];
         for (parts, aside) in parts.iter_mut().zip(aside) {
             *parts = match aside {
-                Some(aside) => aside.finish(env.ctx)?,
+                Some(aside) => aside.finish(env)?,
                 None => Vec::new(),
             };
         }

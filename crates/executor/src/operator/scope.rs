@@ -165,6 +165,19 @@ impl<'p> Scope<'p> {
         }
     }
 
+    /// Does not remember a part's rows any more. Their bytes stay counted until the caller returns them.
+    pub fn forget(&self, part: &Rel) {
+        if let Some(remembered) = &self.remembered
+            && let Some(rows) = remembered
+                .rows
+                .borrow_mut()
+                .remove(&std::ptr::from_ref(part).addr())
+        {
+            let bytes = remembered.bytes.get().saturating_sub(batch_bytes(&rows));
+            remembered.bytes.set(bytes);
+        }
+    }
+
     fn bindings(&self) -> impl Iterator<Item = &Binding<'p>> {
         std::iter::successors(self.tables.as_deref(), |binding| binding.outer.tables.as_deref())
     }

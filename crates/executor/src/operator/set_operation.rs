@@ -11,7 +11,7 @@ use functions::order::RowKeys;
 use hashbrown::HashMap;
 use planner::logical::SetOperator;
 use planner::plan::Rel;
-use syntax::stack::with_room;
+use types::stack::with_room;
 use types::{Result, SqlType};
 
 use super::distinct::Distinct;
@@ -144,10 +144,12 @@ impl<'p> Difference<'p> {
         while let Some(batch) = self.inputs.next(RIGHT, env, ALL_ROWS)? {
             let keys = self.keys.encode(batch.columns())?;
             let mut bytes = 0;
-            let mut waits = Vec::with_capacity(batch.num_rows());
+            let mut waits = Vec::with_capacity(if self.is_full { batch.num_rows() } else { 0 });
             for key in &keys {
                 let known = self.counts.get_mut(key.data());
-                waits.push(self.is_full && known.is_none());
+                if self.is_full {
+                    waits.push(known.is_none());
+                }
                 match known {
                     Some(count) => *count += 1,
                     None if self.is_full => {}
@@ -170,13 +172,18 @@ impl<'p> Difference<'p> {
         let keys = self.keys.encode(batch.columns())?;
         let mut bytes = 0;
         let mut mask = Vec::with_capacity(batch.num_rows());
-        let mut waits = Vec::with_capacity(batch.num_rows());
+        // Only EXCEPT DISTINCT needs a key that the right side does not have.
+        let needs_others = !self.all && !self.stay;
+        let may_wait = self.is_full && (needs_others || self.inputs.has_aside(RIGHT));
+        let mut waits = Vec::with_capacity(if may_wait { batch.num_rows() } else { 0 });
         for key in &keys {
             let key = key.data();
             let count = self.counts.get_mut(key);
-            waits.push(self.is_full && count.is_none());
+            if may_wait {
+                waits.push(count.is_none());
+            }
             mask.push(match count {
-                None if self.is_full => false,
+                None if may_wait => false,
                 // Without ALL, INTERSECT gives an equal row once, and EXCEPT none.
                 Some(count) if *count > 0 => {
                     match (self.all, self.stay) {
@@ -186,7 +193,7 @@ impl<'p> Difference<'p> {
                     }
                     self.stay
                 }
-                None if !self.all && !self.stay => {
+                None if needs_others => {
                     bytes += self.add(key, 1);
                     true
                 }
@@ -205,11 +212,11 @@ impl<'p> Difference<'p> {
         (bytes, waits): (usize, Vec<bool>),
         env: &Env<'_, '_>,
     ) -> Result<()> {
-        if self.is_full {
+        if !waits.is_empty() {
             let waits = BooleanArray::from(waits);
             return self.inputs.set_aside(input, (batch, keys), &waits, env);
         }
-        self.is_full = !self.held.try_add(bytes, env.memory)?;
+        self.is_full |= !self.held.try_add(bytes, env.memory)?;
         Ok(())
     }
 }

@@ -6,20 +6,17 @@
 //! `SELECT DISTINCT ... ORDER BY` all its columns is one sort, too: equal rows are neighbours, so no set of
 //! keys is needed.
 
-use std::sync::Arc;
-
-use arrow::array::Array;
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
 use planner::plan::{Rel, SortKey};
 use types::{Result, TypeKind};
 
+use super::computed::Computed;
 use super::limit::Limit;
 use super::merge::{Merge, Order, Runs};
-use super::project::evaluate;
 use super::{BoxOperator, Operator};
-use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of, gather};
+use crate::batch::{ALL_ROWS, BATCH_BYTES, BATCH_ROWS, batch_bytes, gather};
 use crate::env::Env;
 use crate::row_order::{BatchKeys, RowOrder};
 use crate::spill::RowWriter;
@@ -42,9 +39,10 @@ pub(crate) fn sorted<'p>(
 pub(crate) struct Sort<'p> {
     input: BoxOperator<'p>,
     order: Order,
-    /// Keys that would have other values if they were computed again: they are columns of the held rows, after the
-    /// input's. `None` before the first row.
-    computed: Option<Vec<Expr>>,
+    /// `None` before the first row.
+    computed: Option<Computed>,
+    /// The operator above needs memory beside the sorted rows, so these get half of it.
+    shares: bool,
     held: Held,
     runs: Runs,
     /// Set once all input has been read.
@@ -116,6 +114,7 @@ impl<'p> Sort<'p> {
                 limit: limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX)),
             },
             computed: None,
+            shares: false,
             held: Held::default(),
             runs: Runs::default(),
             sorted: None,
@@ -128,13 +127,23 @@ impl<'p> Sort<'p> {
         self
     }
 
+    /// Leaves memory to the operator above, which holds rows, too.
+    pub fn sharing(self) -> Self {
+        Self { shares: true, ..self }
+    }
+
     fn read_all(&mut self, env: &mut Env<'_, '_>) -> Result<Sorted> {
         while self.order.limit > 0
             && let Some(batch) = self.input.next(env, ALL_ROWS)?
         {
-            let batch = self.with_computed(batch, env)?;
+            let keys = &mut self.order.keys;
+            let computed = self
+                .computed
+                .get_or_insert_with(|| Computed::take(keys.iter_mut(), batch.num_columns()));
+            let batch = computed.add(batch, env)?;
             let keys = self.order.keys(&batch, env)?;
-            if !self.held.add(batch, keys, env)? {
+            let most_bytes = env.ctx.memory_limit_bytes / if self.shares { 2 } else { 1 };
+            if !self.held.add(batch, keys, most_bytes, env)? {
                 self.spill(env)?;
             } else if self.is_worth_cutting() {
                 let order = self.wanted(env)?;
@@ -158,33 +167,6 @@ impl<'p> Sort<'p> {
         Ok(Sorted::InFiles(Box::new(merge)))
     }
 
-    fn with_computed(&mut self, batch: RecordBatch, env: &Env<'_, '_>) -> Result<RecordBatch> {
-        let keys = &mut self.order.keys;
-        let computed = self
-            .computed
-            .get_or_insert_with(|| take_computed(keys, batch.num_columns()));
-        if computed.is_empty() {
-            return Ok(batch);
-        }
-        let mut fields = batch.schema().fields().to_vec();
-        let mut columns = batch.columns().to_vec();
-        for column in evaluate(computed.iter(), &batch, env)? {
-            fields.push(Arc::new(Field::new("", column.data_type().clone(), true)));
-            columns.push(column);
-        }
-        batch_of(&Arc::new(Schema::new(fields)), columns, batch.num_rows())
-    }
-
-    /// The rows without the columns that [`Self::with_computed`] has added.
-    fn without_computed(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        let added = self.computed.as_ref().map_or(0, Vec::len);
-        if added == 0 {
-            return Ok(batch);
-        }
-        let columns: Vec<usize> = (0..batch.num_columns() - added).collect();
-        batch.project(&columns).map_err(arrow_error)
-    }
-
     /// Writes the held rows to a file, in order.
     fn spill(&mut self, env: &Env<'_, '_>) -> Result<()> {
         let order = self.wanted(env)?;
@@ -192,7 +174,7 @@ impl<'p> Sort<'p> {
             let mut writer = RowWriter::new(first, env.ctx)?;
             for rows in order.chunks(writer.piece_rows(self.held.bytes / self.held.rows.max(1))) {
                 env.check_interrupted()?;
-                writer.write(&gather(schema, &self.held.batches, rows)?)?;
+                writer.write(&gather(schema, &self.held.batches, rows)?, env.ctx)?;
             }
             self.held.clear(env);
             self.runs.push(writer.finish()?, &self.order, env)?;
@@ -225,23 +207,21 @@ impl<'p> Sort<'p> {
     }
 }
 
-/// The keys that are not deterministic. In their places come columns, from position `width` on.
-fn take_computed(keys: &mut [Expr], width: usize) -> Vec<Expr> {
-    let mut computed = Vec::new();
-    for key in keys.iter_mut().filter(|key| !functions::is_deterministic(key)) {
-        let column = Expr::column(width + computed.len(), key.ty(), true);
-        computed.push(std::mem::replace(key, column));
-    }
-    computed
-}
-
 impl Held {
-    /// Takes rows. `false`: there is no memory for them, and all that are held have to go.
-    fn add(&mut self, batch: RecordBatch, keys: BatchKeys, env: &Env<'_, '_>) -> Result<bool> {
+    /// Takes rows. `false`: there is no memory for them, or they are more than `most_bytes` with those that are held:
+    /// all have to go.
+    fn add(
+        &mut self,
+        batch: RecordBatch,
+        keys: BatchKeys,
+        most_bytes: usize,
+        env: &Env<'_, '_>,
+    ) -> Result<bool> {
         let rows = batch.num_rows();
         let bytes = batch_bytes(&batch) + keys.size_bytes() + rows * 16;
         let scratch = RowOrder::scratch_bytes(rows);
-        let granted = env.memory.try_grow(bytes + scratch)?;
+        let fits = self.bytes + self.scratch + bytes + scratch <= most_bytes;
+        let granted = fits && env.memory.try_grow(bytes + scratch)?;
         if granted {
             self.bytes += bytes;
             self.scratch += scratch;
@@ -268,7 +248,7 @@ impl Held {
         self.clear(env);
         self.cut_to = rows.len();
         // There is less than before.
-        self.add(batch, keys, env).map(|_| ())
+        self.add(batch, keys, usize::MAX, env).map(|_| ())
     }
 }
 
@@ -305,6 +285,9 @@ impl Operator for Sort<'_> {
             }
             _ => None,
         };
-        batch.map(|batch| self.without_computed(batch)).transpose()
+        match (batch, &self.computed) {
+            (Some(batch), Some(computed)) => computed.remove(batch).map(Some),
+            (batch, _) => Ok(batch),
+        }
     }
 }

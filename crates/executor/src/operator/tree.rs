@@ -3,8 +3,8 @@
 use functions::Expr;
 use functions::aggregate::AggregateCall;
 use planner::plan::{CommonTableId, Rel, SortKey};
-use syntax::stack::with_room;
 use types::Result;
+use types::stack::with_room;
 
 use super::common_table;
 use super::scope::Scope;

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::error::ArrowError;
@@ -21,12 +20,6 @@ const ER_DISK_FULL: u16 = 1021;
 /// The fraction of a statement's memory that a batch in a file may have: files are merged, a batch of each at a time.
 const PIECES: usize = 64;
 
-/// What stays free on the disk, for what else is written to it: this, or a tenth of a small disk.
-const RESERVE_BYTES: u64 = 512 << 20;
-
-/// How much is written between two looks at what is free.
-const CHECKED_BYTES: usize = 16 << 20;
-
 /// A file that is being written.
 pub(crate) struct RowWriter {
     stream: StreamWriter<BufWriter<File>>,
@@ -34,9 +27,6 @@ pub(crate) struct RowWriter {
     bytes: usize,
     largest: usize,
     piece_bytes: usize,
-    /// What may be written before the next look at what is free on the disk.
-    unchecked: usize,
-    directory: PathBuf,
 }
 
 /// A file that has been written.
@@ -65,22 +55,14 @@ impl RowWriter {
     /// # Errors
     /// 1021 if the disk is full; those of the system.
     pub fn new(batch: &RecordBatch, ctx: &ExecContext<'_>) -> Result<Self> {
-        let file = tempfile::tempfile_in(ctx.spill_directory).map_err(|error| {
-            Error::internal(format_args!(
-                "cannot make a temporary file in {}: {error}",
-                ctx.spill_directory.display()
-            ))
-        })?;
+        let file = ctx.spill.file()?;
         let stream = StreamWriter::try_new(BufWriter::new(file), &batch.schema()).map_err(failed)?;
-        check_space(ctx.spill_directory)?;
         Ok(Self {
             stream,
             rows: 0,
             bytes: 0,
             largest: 0,
             piece_bytes: (ctx.memory_limit_bytes / PIECES).min(BATCH_BYTES / 8),
-            unchecked: CHECKED_BYTES,
-            directory: ctx.spill_directory.to_owned(),
         })
     }
 
@@ -91,20 +73,14 @@ impl RowWriter {
 
     /// # Errors
     /// As [`RowWriter::new`].
-    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+    pub fn write(&mut self, batch: &RecordBatch, ctx: &ExecContext<'_>) -> Result<()> {
         let bytes = batch_bytes(batch);
+        ctx.spill.take(bytes)?;
         let step = self.piece_rows(bytes / batch.num_rows().max(1));
         for first in (0..batch.num_rows()).step_by(step) {
             let piece = batch.slice(first, step.min(batch.num_rows() - first));
             self.largest = self.largest.max(batch_bytes(&piece));
             self.stream.write(&piece).map_err(failed)?;
-        }
-        match self.unchecked.checked_sub(bytes) {
-            Some(unchecked) => self.unchecked = unchecked,
-            None => {
-                check_space(&self.directory)?;
-                self.unchecked = CHECKED_BYTES;
-            }
         }
         self.rows += batch.num_rows();
         self.bytes += bytes;
@@ -160,20 +136,6 @@ fn failed(error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => io_failed(&error),
         other => Error::internal(format_args!("a temporary file of the statement: {other}")),
-    }
-}
-
-/// Fails if little is free on the directory's disk.
-fn check_space(directory: &Path) -> Result<()> {
-    // If the system does not say, writing will.
-    let Ok(disk) = rustix::fs::statvfs(directory) else {
-        return Ok(());
-    };
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let total = disk.f_blocks.saturating_mul(disk.f_frsize);
-    match free < RESERVE_BYTES.min(total / 10) {
-        true => Err(io_failed(&std::io::ErrorKind::StorageFull.into())),
-        false => Ok(()),
     }
 }
 

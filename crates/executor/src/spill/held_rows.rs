@@ -37,7 +37,7 @@ impl HeldRowsBuilder {
     /// Those of [`Memory::try_grow`] and of the file.
     pub fn add(&mut self, batch: RecordBatch, memory: &Memory<'_>, ctx: &ExecContext<'_>) -> Result<()> {
         if let Some(writer) = &mut self.writer {
-            return writer.write(&batch);
+            return writer.write(&batch, ctx);
         }
         let bytes = batch_bytes(&batch);
         if memory.try_grow(bytes)? {
@@ -47,10 +47,10 @@ impl HeldRowsBuilder {
         }
         let writer = self.writer.insert(RowWriter::new(&batch, ctx)?);
         for held in self.rows.batches.drain(..) {
-            writer.write(&held)?;
+            writer.write(&held, ctx)?;
         }
         memory.shrink(std::mem::take(&mut self.rows.bytes));
-        writer.write(&batch)
+        writer.write(&batch, ctx)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -70,6 +70,18 @@ impl HeldRowsBuilder {
 impl HeldRows {
     pub fn builder() -> HeldRowsBuilder {
         HeldRowsBuilder::default()
+    }
+
+    /// Rows that have been written.
+    pub fn of_file(file: RowFile) -> Rc<Self> {
+        Rc::new(Self {
+            file: Some(file),
+            ..Self::default()
+        })
+    }
+
+    pub fn is_in_file(&self) -> bool {
+        self.file.is_some()
     }
 
     /// The bytes of the statement's memory that they hold.

@@ -12,17 +12,21 @@ use types::Result;
 use super::file::{RowFile, RowWriter};
 use crate::batch::{BATCH_ROWS, arrow_error, batch_bytes};
 use crate::context::ExecContext;
+use crate::env::Env;
+use crate::memory::Held;
 
 /// How many parts there are.
 pub(crate) const PARTS: usize = 16;
 
-/// What a part gathers before it is written.
+/// What a part gathers before it is written: this, or [`SHARE`] of a small limit of the statement.
 const GATHERED_BYTES: usize = 64 << 10;
+const SHARE: usize = 256;
 
 pub(crate) struct SetAside {
     /// How often the rows have been divided before. Each time other keys come together.
     level: u64,
     parts: [Part; PARTS],
+    held: Held,
 }
 
 #[derive(Default)]
@@ -38,6 +42,7 @@ impl SetAside {
         Self {
             level,
             parts: Default::default(),
+            held: Held::default(),
         }
     }
 
@@ -50,7 +55,7 @@ impl SetAside {
         batch: &RecordBatch,
         keys: &Rows,
         waits: &BooleanArray,
-        ctx: &ExecContext<'_>,
+        env: &Env<'_, '_>,
     ) -> Result<()> {
         let mut of_parts: [Vec<u32>; PARTS] = Default::default();
         for (row, key) in keys.iter().enumerate().filter(|(row, _)| waits.value(*row)) {
@@ -62,19 +67,21 @@ impl SetAside {
         for (part, rows) in self.parts.iter_mut().zip(of_parts) {
             if !rows.is_empty() {
                 let rows = take_record_batch(batch, &UInt32Array::from(rows)).map_err(arrow_error)?;
-                part.add(rows, ctx)?;
+                part.add(rows, env.ctx)?;
             }
         }
-        Ok(())
+        self.held
+            .note(self.parts.iter().map(|part| part.bytes).sum(), env.memory)
     }
 
     /// The parts; `None` for one without rows.
     ///
     /// # Errors
     /// Those of the files.
-    pub fn finish(self, ctx: &ExecContext<'_>) -> Result<Vec<Option<RowFile>>> {
+    pub fn finish(mut self, env: &Env<'_, '_>) -> Result<Vec<Option<RowFile>>> {
+        self.held.note(0, env.memory)?;
         let finish = |mut part: Part| {
-            part.write(ctx)?;
+            part.write(env.ctx)?;
             part.writer.map(RowWriter::finish).transpose()
         };
         self.parts.into_iter().map(finish).collect()
@@ -86,7 +93,7 @@ impl Part {
         self.rows += rows.num_rows();
         self.bytes += batch_bytes(&rows);
         self.gathered.push(rows);
-        if self.rows >= BATCH_ROWS || self.bytes >= GATHERED_BYTES {
+        if self.rows >= BATCH_ROWS || self.bytes >= GATHERED_BYTES.min(ctx.memory_limit_bytes / SHARE) {
             self.write(ctx)?;
         }
         Ok(())
@@ -101,7 +108,7 @@ impl Part {
             None => self.writer.insert(RowWriter::new(first, ctx)?),
         };
         let rows = concat_batches(first.schema_ref(), &self.gathered).map_err(arrow_error)?;
-        writer.write(&rows)?;
+        writer.write(&rows, ctx)?;
         self.gathered.clear();
         (self.rows, self.bytes) = (0, 0);
         Ok(())

@@ -46,6 +46,8 @@ pub struct Conn<'d> {
     pub last_insert_id: u64,
     /// What the last statement warned of: `code message`.
     pub warnings: Vec<String>,
+    /// How many warnings it had.
+    pub warning_count: u64,
 }
 
 pub enum Answer {
@@ -144,6 +146,7 @@ impl Db {
             interrupt: Interrupt::new(),
             last_insert_id: 0,
             warnings: Vec::new(),
+            warning_count: 0,
         }
     }
 
@@ -237,7 +240,7 @@ impl Conn<'_> {
             interrupt: &self.interrupt,
             lock_wait: self.lock_wait,
             memory_limit_bytes: self.memory_limit_bytes,
-            spill_directory: &self.spill_directory,
+            spill: executor::SpillSpace::new(&self.spill_directory),
             memory: memory::Broker::unlimited(),
             auto_increment: self.auto_increment,
             insert_select: None,
@@ -274,7 +277,8 @@ impl Conn<'_> {
         let mut txn = self.txn.take();
         let result = self.run_plan(plan, &mut txn, &eval);
         self.txn = txn;
-        let (warnings, _) = eval.warnings.take();
+        let (warnings, count) = eval.warnings.take();
+        self.warning_count = count;
         self.warnings = warnings
             .iter()
             .map(|w| format!("{} {}", w.code, w.message))

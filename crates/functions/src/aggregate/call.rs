@@ -204,8 +204,14 @@ impl AggregateCall {
                     && let Some(name) = args.first_mut()
                 {
                     let arg = std::mem::replace(name, Expr::null());
-                    let ty = text_type(&arg.ty(), Collation::Utf8mb4Bin);
-                    *name = implicit_cast(arg, ty);
+                    // Binary data, which cannot be a name, stays what it is.
+                    *name = match arg.ty().is_string() && arg.ty().is_binary() {
+                        true => arg,
+                        false => {
+                            let ty = text_type(&arg.ty(), Collation::Utf8mb4Bin);
+                            implicit_cast(arg, ty)
+                        }
+                    };
                 }
                 (SqlType::JSON, SqlType::JSON)
             }

@@ -14,6 +14,7 @@ use crate::comparable;
 use crate::context::EvalContext;
 use crate::datum::Datum;
 use crate::json::convert::{is_boolean, of_value};
+use crate::json::of_binary;
 use crate::order::RowKeys;
 use crate::string::value_of;
 
@@ -169,6 +170,9 @@ impl Collected {
                 if value.is_null() {
                     let message = "JSON documents may not contain NULL member names.";
                     return Err(Error::new(errno::ER_JSON_DOCUMENT_NULL_KEY, message));
+                }
+                if self.arg_types.first().is_some_and(SqlType::is_binary) {
+                    return Err(of_binary());
                 }
                 let member = match args.get(1) {
                     Some(array) => json(&Datum::at(array.as_ref(), row)?, 1)?,

@@ -195,10 +195,10 @@ fn fitting_prefix(text: &str, to: &SqlType, charset: Charset) -> usize {
     text.len()
 }
 
-/// The part of a text that fits. If only spaces are lost, there is no error; for VARCHAR a note.
+/// The part of a text that fits. If only white space is lost, there is no error; for VARCHAR a note.
 fn cut<'a>(target: &Target<'_>, text: &'a str, end: usize) -> Result<&'a str> {
     let (kept, lost) = text.split_at(end);
-    if lost.bytes().all(|b| b == b' ') {
+    if is_white_space(target, lost) {
         if target.to.kind != TypeKind::Char {
             target.note_truncated()?;
         }
@@ -206,6 +206,42 @@ fn cut<'a>(target: &Target<'_>, text: &'a str, end: usize) -> Result<&'a str> {
         too_long(target)?;
     }
     Ok(kept)
+}
+
+/// Whether a text is white space in the column's character set. MySQL looks at its bytes before it converts them:
+/// a no-break space, or any in a character set of wider units, counts only if the text has the column's own one.
+fn is_white_space(target: &Target<'_>, text: &str) -> bool {
+    let charset = target.to.collation.charset();
+    let is_converted = target.from.collation.charset() != charset;
+    if charset.min_bytes_per_char() > 1 {
+        return !is_converted && text.bytes().all(|b| b == b' ');
+    }
+    let has_no_break_space = !is_converted && has_no_break_space(charset);
+    text.chars().all(|c| match c {
+        ' ' | '\t'..='\r' => true,
+        '\u{a0}' => has_no_break_space,
+        _ => false,
+    })
+}
+
+/// Whether MySQL takes the no-break space of a character set for white space.
+fn has_no_break_space(charset: Charset) -> bool {
+    matches!(
+        charset,
+        Charset::Armscii8
+            | Charset::Cp1250
+            | Charset::Cp852
+            | Charset::Cp866
+            | Charset::Dec8
+            | Charset::Geostd8
+            | Charset::Greek
+            | Charset::Hebrew
+            | Charset::Keybcs2
+            | Charset::Latin1
+            | Charset::Latin2
+            | Charset::Latin5
+            | Charset::Latin7
+    )
 }
 
 /// 1406 in strict mode, else warning 1265.

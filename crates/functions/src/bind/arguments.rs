@@ -216,6 +216,7 @@ pub(crate) fn read_members(expr: Expr) -> Expr {
 /// type first.)
 pub(crate) fn reads_branches(expr: &Expr, ty: &SqlType) -> bool {
     let chooses = match expr {
+        Expr::Call { function, .. } if function.0.name == ELT => ty.is_numeric() && !ty.is_decimal(),
         Expr::Call { function, .. } => function.0.chooses() || function.0.name == NULLIF,
         Expr::Case { .. } => true,
         _ => false,
@@ -231,6 +232,17 @@ pub(crate) fn reads_branches(expr: &Expr, ty: &SqlType) -> bool {
 }
 
 const NULLIF: &str = "nullif";
+/// It chooses as IF does, but only integers and doubles are read from the chosen branch.
+const ELT: &str = "elt";
+
+/// An expression as the condition of a WHERE, ON or HAVING: of IF, CASE and ELT the chosen branch decides, so that an
+/// ENUM is the number of its member.
+pub fn branch_condition(expr: Expr) -> Expr {
+    match expr.ty().is_string() && reads_branches(&expr, &SqlType::DOUBLE) {
+        true => condition(expr),
+        false => expr,
+    }
+}
 
 /// The same IF, CASE or NULLIF, with each branch converted to `ty` by `convert`.
 fn of_branches(expr: Expr, ty: SqlType, convert: &dyn Fn(Expr) -> Expr) -> Expr {

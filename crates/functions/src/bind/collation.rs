@@ -2,6 +2,7 @@
 //!
 //! Source: manual 10.8.4 "Collation Coercibility in Expressions", and MySQL 8.0.33's answers.
 
+use types::stack::with_room;
 use types::{Charset, Collation, Error, Result, SqlType, Value, errno};
 
 use crate::Expr;
@@ -53,7 +54,7 @@ pub(crate) fn derive(expr: &Expr) -> Derived {
         // Its value is not known yet. It can be converted to any collation.
         Expr::Param { .. } => Derived::new(ty.collation, Coercible, true),
         Expr::Cast { .. } => Derived::new(ty.collation, Implicit, false),
-        Expr::Call { function, args, .. } => derive_call(function.0.name, args, &ty),
+        Expr::Call { function, args, .. } => with_room(|| derive_call(function.0.name, args, &ty)),
         Expr::Case {
             branches, otherwise, ..
         } => {

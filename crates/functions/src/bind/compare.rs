@@ -531,6 +531,18 @@ pub fn row_list_pair(operand: Expr, item: Expr, rows: usize, env: &TypeEnv) -> R
     pair(operand, item, "=", env, kind).map(Some)
 }
 
+/// A column of the row before IN and the column of a row in its list, neither of which is a date. In a list of several
+/// rows they are compared as the type of the left one: a text and a number as texts.
+pub fn row_list_texts([operand, item]: [Expr; 2], rows: usize) -> [Expr; 2] {
+    let is_text = operand.ty().is_string() && !operand.as_stored().ty().has_members();
+    let is_number = item.ty().is_numeric() && item.ty().kind != TypeKind::Bit;
+    if rows < 2 || !is_text || !is_number {
+        return [operand, item];
+    }
+    let ty = text_type(&item.ty(), operand.ty().collation);
+    [operand, implicit_cast(item, ty)]
+}
+
 /// The comparison operators.
 pub(crate) fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     let b = binding.args.pop();

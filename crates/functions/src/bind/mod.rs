@@ -25,11 +25,11 @@ use crate::{Expr, cast as conversion};
 
 use compare::ComparisonKind;
 
-pub use arguments::{literal_type, output_text};
+pub use arguments::{branch_condition, literal_type, output_text};
 pub use call::{call, call_as_written};
 pub use collation::strength_of;
 pub use common::common_type;
-pub use compare::row_list_pair;
+pub use compare::{row_list_pair, row_list_texts};
 pub use env::{BindNotes, TypeEnv};
 pub use key::{KeyRounding, key_cast};
 
@@ -143,9 +143,20 @@ fn members_of_one(parts: &[Expr]) -> Option<SqlType> {
 }
 
 /// Converts a column of an operand to the type of the result. In a text column, a BIT becomes the digits of
-/// its number. A column of BINARY pads its values.
+/// its number. A column of CHAR or VARCHAR takes a number as a table's column does: a FLOAT or DOUBLE with as many
+/// digits as the column is wide, and others without ZEROFILL. A column of BINARY pads its values.
 pub fn in_union(expr: Expr, ty: SqlType) -> Expr {
-    match expr.ty().kind {
+    let from = expr.ty();
+    let is_bounded = matches!(ty.kind, TypeKind::Char | TypeKind::VarChar);
+    match from.kind {
+        _ if is_bounded && from.is_float() => crate::assign::stored_in(expr, ty, ""),
+        _ if is_bounded && from.zerofill => {
+            let number = SqlType {
+                zerofill: false,
+                ..from
+            };
+            implicit_cast(implicit_cast(expr, number), ty)
+        }
         TypeKind::Bit if ty.is_string() => implicit_cast(implicit_cast(expr, SqlType::BIGINT_UNSIGNED), ty),
         _ if ty.kind == TypeKind::Char && ty.is_binary() && expr.ty() != ty => Expr::Cast {
             input: Box::new(expr),

@@ -105,14 +105,14 @@ fn is_too_long(conversion: &Conversion<'_>) -> bool {
     has_length && length as usize > conversion.ctx.max_allowed_packet
 }
 
-/// Warning 1301 and NULL.
+/// Warning 1301 and NULL. In strict DML an error.
 fn too_large(conversion: &Conversion<'_>) -> Result<Value> {
     let name = match conversion.to.is_binary() {
         true => "cast_as_binary",
         false => "cast_as_char",
     };
     let limit = conversion.ctx.max_allowed_packet;
-    conversion.ctx.warn(
+    conversion.ctx.conversion_lost(
         1301,
         format!("Result of {name}() was larger than max_allowed_packet ({limit}) - truncated"),
     )?;

@@ -154,13 +154,7 @@ fn addtime(call: &Call<'_>, args: &[Datum<'_>], sign: i64) -> Result<Value> {
     };
     match first {
         Moment::DateTime(at) => {
-            if at.has_zero_in_date() {
-                return Ok(Value::Null);
-            }
-            let Some(sum) = at.add_us(by) else {
-                if by > 0 {
-                    temporal::overflow_of("add_time", call.ctx)?;
-                }
+            let Some(sum) = time_added(call, &at, by)? else {
                 return Ok(Value::Null);
             };
             Ok(if call.ty.is_string() {
@@ -181,6 +175,16 @@ fn addtime(call: &Call<'_>, args: &[Datum<'_>], sign: i64) -> Result<Value> {
             }
         }
     }
+}
+
+/// A point in time and a TIME. A month or day of zero is the one before the first. `None` in the year 0, and with a
+/// warning after the year 9999.
+pub(super) fn time_added(call: &Call<'_>, at: &DateTime, by: i64) -> Result<Option<DateTime>> {
+    let sum = at.add_us(by);
+    if sum.is_none() && by > 0 && at.year > 0 {
+        temporal::overflow_of("add_time", call.ctx)?;
+    }
+    Ok(sum.filter(|sum| sum.year > 0))
 }
 
 fn to_days(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -225,7 +229,11 @@ fn resolve_period(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 /// Months since year 0 of a `YYYYMM` or `YYMM`. Error 1210 for any other number.
-fn months_of(call: &Call<'_>, period: i64) -> Result<i64> {
+fn months_of(call: &Call<'_>, period: &Datum<'_>) -> Result<i64> {
+    let period = match period {
+        Datum::UInt(period) => i64::try_from(*period).unwrap_or(-1),
+        period => period.int(),
+    };
     let (year, month) = (period / 100, period % 100);
     if period <= 0 || !(1..=12).contains(&month) {
         return Err(Error::new(
@@ -245,14 +253,24 @@ fn period_add(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [period, by] = args else {
         return Ok(Value::Null);
     };
-    let months = months_of(call, period.int())?.saturating_add(by.int());
-    if months <= 0 {
-        return Ok(Value::Int(0));
-    }
-    Ok(Value::Int((months / 12).saturating_mul(100) + months % 12 + 1))
+    let by = match by {
+        Datum::UInt(by) => *by,
+        by => by.int() as u64,
+    };
+    // MySQL computes with unsigned numbers, which wrap.
+    let months = (months_of(call, period)? as u64).wrapping_add(by);
+    let year = match months / 12 {
+        _ if months == 0 => return Ok(Value::Int(0)),
+        year @ 0..=69 => year + 2000,
+        year @ 70..=99 => year + 1900,
+        year => year,
+    };
+    Ok(Value::Int(
+        year.wrapping_mul(100).wrapping_add(months % 12 + 1) as i64
+    ))
 }
 
 fn period_diff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [a, b] = args else { return Ok(Value::Null) };
-    Ok(Value::Int(months_of(call, a.int())? - months_of(call, b.int())?))
+    Ok(Value::Int(months_of(call, a)? - months_of(call, b)?))
 }

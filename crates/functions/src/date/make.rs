@@ -4,6 +4,7 @@
 use types::temporal::{DateTime, Time};
 use types::{Decimal, Result, SqlType, Value, errno};
 
+use super::difference::time_added;
 use super::{datetime_at, exact_seconds, fraction_digits, integer, time_at, time_value};
 use crate::datum::Datum;
 use crate::datum::to_decimal;
@@ -71,18 +72,17 @@ fn timestamp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Some(at) = datetime_at(call, args, 0, rules_of(call, 0))? else {
         return Ok(Value::Null);
     };
-    let mut sum = Some(at);
+    let mut sum = at;
     if args.len() > 1 {
         let Some(us) = time_at(call, args, 1)? else {
             return Ok(Value::Null);
         };
-        sum = if at.has_zero_in_date() {
-            None
-        } else {
-            at.add_us(us)
+        let Some(moment) = time_added(call, &at, us)? else {
+            return Ok(Value::Null);
         };
+        sum = moment;
     }
-    match sum.and_then(|s| temporal::fit(&s, call.ty.decimals, call.ctx)) {
+    match temporal::fit(&sum, call.ty.decimals, call.ctx) {
         Some(value) => Ok(Value::UInt(value.pack())),
         None => {
             temporal::overflow_of("add_time", call.ctx)?;

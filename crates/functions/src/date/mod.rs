@@ -23,6 +23,7 @@ use types::temporal::{DateTime, Time};
 use types::{Collation, Result, SqlType, TypeKind, Value, errno};
 
 use crate::Expr;
+use crate::bind::arguments::hex_as_number;
 use crate::cast::conversion::Conversion;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call};
@@ -207,6 +208,10 @@ pub(crate) fn stays_dated(expr: Option<&Expr>) -> bool {
 
 /// Converts an argument to an exact number of seconds. Returns the number of its fractional digits.
 pub(crate) fn exact_seconds(binding: &mut Binding<'_>, index: usize) -> u8 {
+    if let Some(arg) = binding.args.get_mut(index) {
+        let expr = std::mem::replace(arg, Expr::null());
+        *arg = hex_as_number(expr, &SqlType::BIGINT_UNSIGNED);
+    }
     let ty = binding.ty(index);
     let fsp = match ty.kind {
         TypeKind::Decimal => ty.decimals.min(6),
@@ -246,6 +251,11 @@ pub(crate) fn fraction_digits(binding: &Binding<'_>, index: usize) -> u8 {
                 (None, None) => 6,
             }
         }
+        // A hexadecimal or bit literal.
+        Some(Expr::Literal {
+            value: Value::Bytes(_),
+            ty,
+        }) if ty.unsigned => 0,
         _ => 6,
     }
 }

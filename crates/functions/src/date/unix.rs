@@ -67,7 +67,15 @@ fn resolve_to(binding: &mut Binding<'_>) -> Result<SqlType> {
     if binding.args.is_empty() {
         return Ok(integer(21));
     }
-    Ok(match fraction_digits(binding, 0) {
+    let is_date = |text: &str| crate::temporal::parse::datetime(text.as_bytes(), DateRules::ANY).is_some();
+    let digits = match binding.args.first() {
+        Some(Expr::Literal {
+            value: Value::String(text),
+            ..
+        }) if !is_date(text) => 6,
+        _ => fraction_digits(binding, 0),
+    };
+    Ok(match digits {
         0 => integer(21),
         fsp => SqlType::decimal(11 + u32::from(fsp), fsp),
     })

@@ -8,6 +8,7 @@ use arrow::compute::kernels::boolean;
 use arrow::datatypes::DataType;
 use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
+use types::stack::with_room;
 use types::{Error, Result, SqlType, TypeKind, Value};
 
 use super::scalar_calls::{by_values, decimals, for_all, scalar_call, without_json};
@@ -38,11 +39,11 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
                 args,
                 ty: *ty,
             };
-            evaluate_call(expr, &call, batch)
+            with_room(|| evaluate_call(expr, &call, batch))
         }
         Expr::Cast { input, ty, implicit } => {
             let from = input.ty();
-            match evaluate(input, batch, ctx)? {
+            match with_room(|| evaluate(input, batch, ctx))? {
                 ColumnarValue::Scalar(value) => for_all(batch.num_rows(), || {
                     let cell = Cell::Ref(Datum::of(&value));
                     Ok(cast::cell(cell, &from, ty, *implicit, ctx, input)?.into_value())
@@ -56,7 +57,7 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
             branches: cases,
             otherwise,
             ty,
-        } => case(expr, cases, otherwise.as_deref(), ty, batch, ctx),
+        } => with_room(|| case(expr, cases, otherwise.as_deref(), ty, batch, ctx)),
     }
 }
 

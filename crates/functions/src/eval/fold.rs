@@ -3,6 +3,7 @@
 //! Not here: expressions that are constant only within one statement ([`mod@super::hoist`]).
 
 use types::TypeKind;
+use types::stack::with_room;
 
 use super::properties::is_fallible;
 use super::{eval_value, speculate};
@@ -11,30 +12,11 @@ use crate::{EvalContext, Expr};
 /// Computes the parts of an expression that consist of literals. A part that fails or warns is left
 /// unchanged. It fails or warns when the statement runs, if it is evaluated at all.
 pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
-    let expr = match expr {
-        Expr::Call { function, args, ty } => Expr::Call {
-            function,
-            args: args.into_iter().map(|a| fold(a, ctx)).collect(),
-            ty,
-        },
-        Expr::Cast { input, ty, implicit } => Expr::Cast {
-            input: Box::new(fold(*input, ctx)),
-            ty,
-            implicit,
-        },
-        Expr::Case {
-            branches,
-            otherwise,
-            ty,
-        } => Expr::Case {
-            branches: branches
-                .into_iter()
-                .map(|(condition, value)| (fold(condition, ctx), fold(value, ctx)))
-                .collect(),
-            otherwise: otherwise.map(|o| Box::new(fold(*o, ctx))),
-            ty,
-        },
-        leaf => return leaf,
+    let expr = match with_room(|| fold_parts(expr, ctx)) {
+        leaf @ (Expr::Column { .. } | Expr::Param { .. } | Expr::Literal { .. } | Expr::Outer { .. }) => {
+            return leaf;
+        }
+        expr => expr,
     };
     let literal = |e: &Expr| matches!(e, Expr::Literal { .. });
     let foldable = match &expr {
@@ -61,6 +43,35 @@ pub fn fold(expr: Expr, ctx: &EvalContext) -> Expr {
     match speculate::attempt(|| eval_value(&expr, ctx)) {
         Ok(value) => Expr::Literal { value, ty: expr.ty() },
         Err(_) => expr,
+    }
+}
+
+/// The expression with its parts computed.
+fn fold_parts(expr: Expr, ctx: &EvalContext) -> Expr {
+    match expr {
+        Expr::Call { function, args, ty } => Expr::Call {
+            function,
+            args: args.into_iter().map(|a| fold(a, ctx)).collect(),
+            ty,
+        },
+        Expr::Cast { input, ty, implicit } => Expr::Cast {
+            input: Box::new(fold(*input, ctx)),
+            ty,
+            implicit,
+        },
+        Expr::Case {
+            branches,
+            otherwise,
+            ty,
+        } => Expr::Case {
+            branches: branches
+                .into_iter()
+                .map(|(condition, value)| (fold(condition, ctx), fold(value, ctx)))
+                .collect(),
+            otherwise: otherwise.map(|o| Box::new(fold(*o, ctx))),
+            ty,
+        },
+        leaf => leaf,
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use types::stack::with_room;
+
 use super::row;
 use crate::eval::properties::is_leaf;
 use crate::input::Row;
@@ -40,6 +42,10 @@ fn compute(expr: &mut Expr, once: bool, ctx: &EvalContext) {
         }
         return;
     }
+    with_room(|| compute_parts(expr, ctx));
+}
+
+fn compute_parts(expr: &mut Expr, ctx: &EvalContext) {
     match expr {
         Expr::Call { function, args, .. } => {
             let once = is_condition(function.0.name);

@@ -1,6 +1,7 @@
 //! Evaluates one row at a time. This is the reference for the meaning of every expression. The columnar
 //! kernels are faster and give the same values.
 
+use types::stack::with_room;
 use types::{Error, Result, Value};
 
 use crate::datum::{Cell, Datum};
@@ -16,6 +17,13 @@ pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) 
         Expr::Literal { value, .. } => Ok(Cell::Ref(Datum::of(value))),
         Expr::Param { index, ty, .. } => parameter(*index, ty, ctx),
         Expr::Outer { slot, .. } => Ok(Cell::Own(ctx.state.outer(*slot))),
+        composite => with_room(|| evaluate_parts(composite, row, ctx)),
+    }
+}
+
+/// As [`evaluate`], of what has parts.
+fn evaluate_parts<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) -> Result<Cell<'a>> {
+    match expr {
         Expr::Call { function, args, ty } => {
             let def = function.0;
             let call = Call {
@@ -53,6 +61,7 @@ pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) 
                 None => Ok(Cell::NULL),
             }
         }
+        leaf => evaluate(leaf, row, ctx),
     }
 }
 

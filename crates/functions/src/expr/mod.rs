@@ -12,6 +12,7 @@ mod walk;
 
 use std::sync::Arc;
 
+use types::stack::with_room;
 use types::{Error, Result, SqlType, Value};
 
 use crate::EvalContext;
@@ -22,7 +23,7 @@ use crate::input::{ColumnarValue, Row};
 
 /// An expression whose names and types are resolved. Every implicit conversion of MySQL is an explicit
 /// [`Expr::Cast`] in it, or part of the called function. Nothing is coerced later.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub enum Expr {
     /// Column `index` of the input batch.
     Column {
@@ -144,6 +145,57 @@ impl Label {
 impl PartialEq for Label {
     fn eq(&self, _: &Self) -> bool {
         true
+    }
+}
+
+impl Clone for Expr {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Column {
+                index,
+                ty,
+                nullable,
+                label,
+            } => Self::Column {
+                index: *index,
+                ty: *ty,
+                nullable: *nullable,
+                label: label.clone(),
+            },
+            Self::Param { index, ty, nullable } => Self::Param {
+                index: *index,
+                ty: *ty,
+                nullable: *nullable,
+            },
+            Self::Literal { value, ty } => Self::Literal {
+                value: value.clone(),
+                ty: *ty,
+            },
+            Self::Outer { slot, ty, nullable } => Self::Outer {
+                slot: *slot,
+                ty: *ty,
+                nullable: *nullable,
+            },
+            Self::Call { function, args, ty } => Self::Call {
+                function: *function,
+                args: with_room(|| args.clone()),
+                ty: *ty,
+            },
+            Self::Cast { input, ty, implicit } => Self::Cast {
+                input: with_room(|| input.clone()),
+                ty: *ty,
+                implicit: *implicit,
+            },
+            Self::Case {
+                branches,
+                otherwise,
+                ty,
+            } => Self::Case {
+                branches: with_room(|| branches.clone()),
+                otherwise: with_room(|| otherwise.clone()),
+                ty: *ty,
+            },
+        }
     }
 }
 

@@ -53,7 +53,7 @@ pub(super) fn document<'a>(call: &Call<'_>, args: &[Datum<'a>], index: usize) ->
 }
 
 /// Error 3144.
-pub(super) fn of_binary() -> Error {
+pub(crate) fn of_binary() -> Error {
     Error::new(
         errno::ER_INVALID_JSON_CHARSET,
         "Cannot create a JSON value from a string with CHARACTER SET 'binary'.",

@@ -25,3 +25,5 @@ mod schema;
 mod storage;
 pub mod table;
 pub(crate) mod write;
+
+pub(crate) use argument::of_binary;

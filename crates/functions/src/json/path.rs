@@ -236,6 +236,14 @@ impl Path {
         found
     }
 
+    /// The value it matches, where a value that is no array does not count as one with itself as the only element.
+    pub fn find_unwrapped<'a>(&self, root: JsonRef<'a>) -> Option<JsonRef<'a>> {
+        self.0.iter().try_fold(root, |value, leg| {
+            let wraps = matches!(leg, Leg::Cell(_)) && !matches!(value.view(), JsonView::Array(_));
+            (!wraps).then(|| one_step(value, leg)).flatten()
+        })
+    }
+
     /// The first value it matches.
     pub fn find_first<'a>(&self, root: JsonRef<'a>) -> Option<JsonRef<'a>> {
         if self.is_multiple() {
@@ -313,6 +321,8 @@ mod tests {
         assert_eq!(find(document, "$.a[0 to 1]"), ["1", "2"]);
         assert_eq!(find(document, r#"$."a b""#), ["4"]);
         assert_eq!(find("5", "$[0]"), ["5"]);
+        let five = JsonBinary::parse(b"5").unwrap();
+        assert!(parse("$[0]").unwrap().find_unwrapped(five.root()).is_none());
         assert_eq!(find("[1, [2, 3]]", "$**[0]"), ["1", "2", "3"]);
         assert_eq!(find(r#"{"a": {"a": {"a": 1}}}"#, "$**.a**.a").len(), 2);
         let deep = format!("{}1{}", "[".repeat(90), "]".repeat(90));

@@ -2,7 +2,6 @@
 //!
 //! Source: manual 12.18 "JSON Functions".
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView, ParseError, write_quoted};
@@ -30,13 +29,17 @@ static FUNCTIONS: &[FunctionDef] = &[
         .nullability(Nullability::Always),
     of_json("json_unquote", 1, 1, resolve_unquote, unquote),
     of_json("json_quote", 1, 1, resolve_unquote, quote),
-    of_json("json_valid", 1, 1, resolve_integer, valid).nullability(Nullability::Always),
+    of_json("json_valid", 1, 1, resolve_integer, valid)
+        .sees_null()
+        .nullability(Nullability::Always),
     of_json("json_type", 1, 1, resolve_type, type_of),
     of_json("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
     of_json("json_depth", 1, 1, resolve_integer, depth).nullability(Nullability::Always),
     of_json("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
     of_json("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
-    of_json("json_contains_path", 3, MANY, resolve_integer, contains_path).nullability(Nullability::Always),
+    of_json("json_contains_path", 3, MANY, resolve_integer, contains_path)
+        .sees_null()
+        .nullability(Nullability::Always),
     of_json("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
     of_json("member of", 2, 2, |_| Ok(SqlType::BOOL), member_of),
     of_json("json_pretty", 1, 1, resolve_text, pretty),
@@ -85,8 +88,8 @@ fn resolve_unquote(binding: &mut Binding<'_>) -> Result<SqlType> {
     if ty.is_string() && ty.is_binary() {
         return Err(of_binary());
     }
-    let text = ty.is_string() || matches!(ty.kind, TypeKind::Json | TypeKind::Null);
-    if !text {
+    let is_document = ty.kind == TypeKind::Json && binding.name != "json_quote";
+    if !ty.is_string() && !is_document && ty.kind != TypeKind::Null {
         return Err(Error::new(
             3064,
             format!("Incorrect type for argument 1 in function {}.", binding.name),
@@ -168,19 +171,30 @@ fn unquote(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn quote(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let text = match args.first() {
-        Some(Datum::String(text)) => Cow::Borrowed(*text),
-        Some(Datum::Json(json)) => Cow::Owned(json.to_text()),
-        _ => return Ok(Value::Null),
+    let Some(Datum::String(text)) = args.first() else {
+        return Ok(Value::Null);
     };
     let mut out = Vec::with_capacity(text.len() + 2);
-    write_quoted(&text, &mut out);
+    write_quoted(text, &mut out);
     Ok(Value::String(String::from_utf8(out).unwrap_or_default()))
 }
 
 fn valid(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let ty = call.arg_type(0);
+    // An ENUM or SET is no document either.
+    let is_member = call
+        .args
+        .first()
+        .is_some_and(|arg| arg.as_stored().ty().has_members());
+    if is_member {
+        return Ok(Value::Int(0));
+    }
     let text = ty.kind == TypeKind::Json || ty.is_string() && !ty.is_binary();
+    let is_null = args.first().is_none_or(Datum::is_null);
+    // The NULL of a number or date is no document, as its other values.
+    if is_null && (text || ty.is_string() || ty.kind == TypeKind::Null) {
+        return Ok(Value::Null);
+    }
     let valid = match args.first() {
         Some(Datum::Json(_)) => true,
         Some(text_datum) if text => match types::json::parse(text_datum.bytes()) {
@@ -240,7 +254,12 @@ fn depth(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let document = document(call, args, 0)?;
-    match part(args, &document, 1)?.map(JsonRef::view) {
+    let root = document.root();
+    let part = match args.len() {
+        0 | 1 => Some(root),
+        _ => single_path_at(args, 1)?.find_unwrapped(root),
+    };
+    match part.map(JsonRef::view) {
         Some(JsonView::Object(members)) => {
             let keys = members.keys().map(|k| Json::String(k.to_owned())).collect();
             made(Json::Array(keys))
@@ -294,10 +313,18 @@ fn one_or_all(args: &[Datum<'_>], function: &str) -> Result<bool> {
     ))
 }
 
+/// Paths after the one that decides are not looked at.
 fn contains_path(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let is_null = |at: usize| args.get(at).is_none_or(Datum::is_null);
+    if is_null(0) || is_null(1) {
+        return Ok(Value::Null);
+    }
     let document = document(call, args, 0)?;
     let all = one_or_all(args, call.def.name)?;
     for i in 2..args.len() {
+        if is_null(i) {
+            return Ok(Value::Null);
+        }
         let found = path_at(args, i)?.find_first(document.root()).is_some();
         if found != all {
             return Ok(Value::Int(i64::from(found)));

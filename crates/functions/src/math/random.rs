@@ -18,7 +18,7 @@ pub(crate) static FAMILY: Family = Family {
 
 static FUNCTIONS: &[FunctionDef] = &[function("rand", 0, 1, resolve, rand)
     .sees_null()
-    .nullability(Nullability::Never)
+    .nullability(Nullability::AnyArgument)
     .volatile()];
 
 fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {

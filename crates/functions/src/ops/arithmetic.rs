@@ -60,10 +60,13 @@ fn numbers(binding: &mut Binding<'_>) -> (SqlType, SqlType) {
     (binding.ty(0), binding.ty(1))
 }
 
+/// The longest text of an integer.
+const INTEGER_LENGTH_MAX: u32 = 21;
+
 fn integer(length: u32, unsigned: bool) -> SqlType {
     SqlType {
         unsigned,
-        length: length.min(21),
+        length: length.min(INTEGER_LENGTH_MAX),
         ..SqlType::BIGINT
     }
 }
@@ -141,6 +144,7 @@ fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 fn resolve_integer_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let (written, divisor) = (binding.ty(0), binding.ty(1));
     for i in 0..2 {
         // DIV reads text as a DECIMAL.
         if binding.ty(i).is_string() {
@@ -148,8 +152,25 @@ fn resolve_integer_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
         }
     }
     let (a, b) = numbers(binding);
-    let (whole, _) = binding.args.first().map_or((20, 0), digits);
-    Ok(integer(whole + 1, a.unsigned || b.unsigned))
+    let whole = match written.is_string() {
+        true => written.length.saturating_sub(fraction_of_divisor(&written)),
+        false => binding.args.first().map_or((20, 0), digits).0,
+    };
+    let length = whole
+        .saturating_add(fraction_of_divisor(&divisor))
+        .saturating_add(1);
+    Ok(integer(length, a.unsigned || b.unsigned))
+}
+
+/// The digits after the point that a divisor may have: so much longer is the quotient.
+fn fraction_of_divisor(ty: &SqlType) -> u32 {
+    if ty.is_float() {
+        return INTEGER_LENGTH_MAX;
+    }
+    match ty.is_string() {
+        true => ty.length.min(u32::from(Decimal::MAX_SCALE)),
+        false => u32::from(ty.decimals),
+    }
 }
 
 fn resolve_remainder(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -159,9 +180,12 @@ fn resolve_remainder(binding: &mut Binding<'_>) -> Result<SqlType> {
     }
     if a.is_decimal() || b.is_decimal() {
         let ((wa, sa), (wb, sb)) = both_digits(binding);
+        let (sa, sb) = (u32::from(sa), u32::from(sb));
+        // The remainder has no more whole digits than either operand.
+        let (precision, scale) = ((wa + sa).max(wb + sb), sa.max(sb));
         return Ok(decimal(
-            wa.max(wb),
-            u32::from(sa.max(sb)),
+            precision.saturating_sub(scale),
+            scale,
             a.unsigned && b.unsigned,
         ));
     }

@@ -207,21 +207,29 @@ fn moment_of(args: &[Expr], env: &TypeEnv) -> SqlType {
             }
             6
         }
-        arg if arg.ty().is_temporal() => arg.ty().decimals,
+        arg if arg.ty().is_temporal() || arg.ty().is_decimal() => arg.ty().decimals.min(6),
+        arg if arg.ty().is_float() => arg.ty().decimals.min(6),
         _ => 0,
     };
     SqlType::datetime(args.iter().map(fraction).max().unwrap_or(0))
 }
 
-/// The greatest or least date. Values that are not dates are skipped with a warning.
+/// The greatest or least date. A value that is no date counts as the zero date, with a warning.
 fn extreme_moment(call: &Call<'_>, args: &[Datum<'_>], moment: SqlType, wanted: Ordering) -> Result<Value> {
     let mut best: Option<DateTime> = None;
     for (position, datum) in args.iter().enumerate() {
         let ty = call.arg_type(position);
-        let found = speculate::attempt(|| temporal::to_datetime(*datum, &ty, call.ctx, DateRules::ANY));
-        let Some(found) = found.ok().flatten() else {
-            no_date(call, datum, &ty, &moment)?;
-            continue;
+        let rules = match ty.is_temporal() {
+            true => DateRules::ANY,
+            false => DateRules::of_mode(&call.ctx.sql_mode),
+        };
+        let found = speculate::attempt(|| temporal::to_datetime(*datum, &ty, call.ctx, rules));
+        let found = match found.ok().flatten() {
+            Some(found) => found,
+            None => {
+                no_date(call, datum, &ty, &moment)?;
+                DateTime::unpack(0)
+            }
         };
         let found = if moment.kind == TypeKind::Date {
             found.date()
@@ -262,6 +270,8 @@ fn extreme(call: &Call<'_>, args: &[Datum<'_>], wanted: Ordering) -> Result<Valu
         let best = extreme_moment(call, args, moment, wanted)?;
         return Ok(match best {
             Value::Null => Value::Null,
+            // Without a date the texts are compared.
+            Value::UInt(0) => extreme_text(call, args, wanted),
             best => Value::String(best.display_text(&moment)),
         });
     }
@@ -277,6 +287,18 @@ fn extreme(call: &Call<'_>, args: &[Datum<'_>], wanted: Ordering) -> Result<Valu
         }
     }
     Ok(best.map_or(Value::Null, |d| d.to_value()))
+}
+
+/// The greatest or least of the values as texts.
+fn extreme_text(call: &Call<'_>, args: &[Datum<'_>], wanted: Ordering) -> Value {
+    let text =
+        |(position, datum): (usize, &Datum<'_>)| datum.to_value().display_text(&call.arg_type(position));
+    let texts = args.iter().enumerate().map(text);
+    let better = |best: String, text: String| {
+        let ordering = call.ty.collation.compare(text.as_bytes(), best.as_bytes());
+        if ordering == wanted { text } else { best }
+    };
+    texts.reduce(better).map_or(Value::Null, Value::String)
 }
 
 fn resolve_interval(binding: &mut Binding<'_>) -> Result<SqlType> {

@@ -25,25 +25,37 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("regexp", 2, 2, resolve_like, regexp_like),
-    function("regexp_like", 2, 3, resolve_like, regexp_like),
-    function("regexp_instr", 2, 6, resolve_instr, regexp_instr),
-    function("regexp_substr", 2, 5, resolve_substr, regexp_substr).nullability(Nullability::Always),
-    function("regexp_replace", 3, 6, resolve_replace, regexp_replace).nullability(Nullability::Always),
+    function("regexp", 2, 2, resolve_like, |c, a| matched(c, a, 2, regexp_like)).sees_null(),
+    function("regexp_like", 2, 3, resolve_like, |c, a| {
+        matched(c, a, 2, regexp_like)
+    })
+    .sees_null(),
+    function("regexp_instr", 2, 6, resolve_instr, |c, a| {
+        matched(c, a, 5, regexp_instr)
+    })
+    .sees_null(),
+    function("regexp_substr", 2, 5, resolve_substr, |c, a| {
+        matched(c, a, 4, regexp_substr)
+    })
+    .sees_null()
+    .nullability(Nullability::Always),
+    function("regexp_replace", 3, 6, resolve_replace, |c, a| {
+        matched(c, a, 5, regexp_replace)
+    })
+    .sees_null()
+    .nullability(Nullability::Always),
 ];
 
 /// While a pattern is parsed, each character takes some hundred bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 18;
 
 fn compared(binding: &mut Binding<'_>) -> Result<()> {
-    let is_text = |ty: types::SqlType| ty.is_string() || ty.kind == TypeKind::Json;
-    let are_texts = is_text(binding.ty(0)) && is_text(binding.ty(1));
+    let are_mixed = are_mixed(&binding.ty(0), &binding.ty(1)) || are_mixed(&binding.ty(1), &binding.ty(0));
     for i in 0..2 {
         binding.text(i);
     }
-    // MySQL refuses to mix text and binary data here. Numbers and dates are neither.
     let (a, b) = (binding.ty(0), binding.ty(1));
-    if are_texts && a.is_binary() != b.is_binary() {
+    if are_mixed {
         let name = if binding.name == "regexp" {
             "regexp_like"
         } else {
@@ -59,6 +71,17 @@ fn compared(binding: &mut Binding<'_>) -> Result<()> {
         ));
     }
     binding.compared_texts(0..2).map(|_| ())
+}
+
+/// Whether one is a VARBINARY and the other a text, which MySQL refuses to mix here. It takes a BINARY or BLOB
+/// with any text, and a VARBINARY with a computed LONGTEXT. Numbers, dates and documents are neither.
+fn are_mixed(bytes: &SqlType, text: &SqlType) -> bool {
+    bytes.is_string()
+        && bytes.is_binary()
+        && bytes.kind == TypeKind::VarChar
+        && text.is_string()
+        && !text.is_binary()
+        && text.kind != TypeKind::LongText
 }
 
 fn resolve_like(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -105,6 +128,22 @@ fn text<'a>(args: &[Datum<'a>], index: usize) -> std::borrow::Cow<'a, str> {
         Some(Datum::String(text)) => (*text).into(),
         Some(Datum::Bytes(bytes)) => String::from_utf8_lossy(bytes),
         _ => "".into(),
+    }
+}
+
+type Match = fn(&Call<'_>, &[Datum<'_>], &Pattern) -> Result<Value>;
+
+/// The result of `function`. The pattern is compiled before NULL is looked for in the other arguments, so that a
+/// pattern that is none fails beside NULL, too.
+fn matched(call: &Call<'_>, args: &[Datum<'_>], match_type: usize, function: Match) -> Result<Value> {
+    let is_null = |at: usize| args.get(at).is_some_and(Datum::is_null);
+    if is_null(1) || is_null(match_type) {
+        return Ok(Value::Null);
+    }
+    let regex = compile(call, args, match_type)?;
+    match args.iter().any(Datum::is_null) {
+        true => Ok(Value::Null),
+        false => function(call, args, &regex),
     }
 }
 
@@ -330,8 +369,7 @@ fn refused(pattern: &str, refusal: &Refusal) -> Error {
     Error::new(code, message)
 }
 
-fn regexp_like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let regex = compile(call, args, 2)?;
+fn regexp_like(_: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Result<Value> {
     Ok(value_of(Some(regex.is_match(&text(args, 0))?)))
 }
 
@@ -354,8 +392,7 @@ fn start(call: &Call<'_>, args: &[Datum<'_>], index: usize, subject: &str) -> Re
         .ok_or_else(|| Error::new(3686, "Index out of bounds in regular expression search."))
 }
 
-fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let regex = compile(call, args, 5)?;
+fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Result<Value> {
     let subject = text(args, 0);
     let from = start(call, args, 2, &subject)?;
     let occurrence = args.get(3).map_or(1, Datum::int).max(1) as usize;
@@ -377,8 +414,7 @@ fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     })))
 }
 
-fn regexp_substr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let regex = compile(call, args, 4)?;
+fn regexp_substr(call: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Result<Value> {
     let subject = text(args, 0);
     let from = start(call, args, 2, &subject)?;
     let occurrence = args.get(3).map_or(1, Datum::int).max(1) as usize;
@@ -397,8 +433,7 @@ fn of_type(call: &Call<'_>, text: String) -> Value {
     }
 }
 
-fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let regex = compile(call, args, 5)?;
+fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Result<Value> {
     let subject = text(args, 0);
     let from = start(call, args, 3, &subject)?;
     let only = args.get(4).map_or(0, Datum::int).max(0) as usize;

@@ -2,6 +2,7 @@
 
 use types::{Charset, Result, SqlType, Value};
 
+use super::letter_case::{Case, in_case};
 use super::{count_of, length, literal_count, too_large, value_of};
 use crate::charset::encoded_len;
 use crate::datum::Datum;
@@ -47,8 +48,8 @@ static FUNCTIONS: &[FunctionDef] = &[
         Ok(Value::Int(a.first().map_or(0, length) as i64))
     })
     .infallible(),
-    function("lower", 1, 1, resolve_same, |c, a| change_case(c, a, lower)).infallible(),
-    function("upper", 1, 1, resolve_same, |c, a| change_case(c, a, upper)).infallible(),
+    function("lower", 1, 1, resolve_same, |c, a| change_case(c, a, Case::Lower)).infallible(),
+    function("upper", 1, 1, resolve_same, |c, a| change_case(c, a, Case::Upper)).infallible(),
     function("reverse", 1, 1, resolve_same, reverse).infallible(),
     function("repeat", 2, 2, resolve_repeat, repeat).nullability(Nullability::Always),
     function("space", 1, 1, resolve_space, space).nullability(Nullability::Always),
@@ -130,42 +131,9 @@ fn bytes_of(call: &Call<'_>, args: &[Datum<'_>]) -> usize {
     }
 }
 
-/// Replaces one character by one. Letters whose other case has several characters stay.
-fn upper(c: char) -> char {
-    single(c.to_uppercase(), c)
-}
-
-fn lower(c: char) -> char {
-    // The only upper-case letter with a lower-case form of two characters: the dotted i.
-    if c == '\u{130}' {
-        'i'
-    } else {
-        single(c.to_lowercase(), c)
-    }
-}
-
-fn single(mut mapped: impl ExactSizeIterator<Item = char>, original: char) -> char {
-    match (mapped.len(), mapped.next()) {
-        (1, Some(c)) => c,
-        _ => original,
-    }
-}
-
-fn change_case(call: &Call<'_>, args: &[Datum<'_>], change: fn(char) -> char) -> Result<Value> {
+fn change_case(call: &Call<'_>, args: &[Datum<'_>], case: Case) -> Result<Value> {
     Ok(match args.first() {
-        Some(Datum::String(text)) if call.ty.collation.charset().is_unicode() => {
-            Value::String(text.chars().map(change).collect())
-        }
-        // A letter stays if the character set does not have its other case.
-        Some(Datum::String(text)) => {
-            let charset = call.ty.collation.charset();
-            let change = |c| {
-                Some(change(c))
-                    .filter(|changed| charset.has(*changed))
-                    .unwrap_or(c)
-            };
-            Value::String(text.chars().map(change).collect())
-        }
+        Some(Datum::String(text)) => Value::String(in_case(text, call.ty.collation, case)),
         // Binary data has no letters.
         Some(other) => value_of(&call.ty, other.bytes().to_vec()),
         None => Value::Null,

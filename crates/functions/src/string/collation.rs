@@ -39,12 +39,14 @@ fn resolve_collate(binding: &mut Binding<'_>) -> Result<SqlType> {
             format!("Unknown collation: '{name}'"),
         )
     })?;
+    let written = binding.ty(0);
     binding.text(0);
     let ty = binding.ty(0);
-    let charset = if ty.kind == TypeKind::Null {
-        collation.charset()
-    } else {
-        ty.collation.charset()
+    // The text of a number or a date has any character set.
+    let is_made = ty.kind == TypeKind::Null || written.is_numeric() || written.is_temporal();
+    let charset = match is_made {
+        true => collation.charset(),
+        false => ty.collation.charset(),
     };
     if charset != collation.charset() {
         return Err(Error::new(

@@ -70,8 +70,9 @@ fn hex(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn resolve_unhex(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let written = binding.ty(0);
     binding.text(0);
-    let bytes = bytes_of(binding.total_length(0..1), &binding.ty(0));
+    let bytes = bytes_of(binding.total_length(0..1), &written);
     Ok(binding.text_result(bytes.div_ceil(2), Collation::Binary))
 }
 
@@ -219,8 +220,9 @@ fn to_base64(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn resolve_from_base64(binding: &mut Binding<'_>) -> Result<SqlType> {
+    let written = binding.ty(0);
     binding.text(0);
-    let length = binding.total_length(0..1).saturating_mul(3) / 4;
+    let length = bytes_of(binding.total_length(0..1), &written).saturating_mul(3) / 4;
     Ok(binding.text_result(length, Collation::Binary))
 }
 

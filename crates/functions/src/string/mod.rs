@@ -1,6 +1,6 @@
 //! String functions.
 //!
-//! - [`basic`]: CONCAT, lengths, case.
+//! - [`basic`]: CONCAT, lengths, case; [`letter_case`]: which letters have another case.
 //! - [`parts`]: SUBSTRING, LEFT, TRIM, LPAD, INSERT and others.
 //! - [`search`]: LOCATE, REPLACE, FIELD, FIND_IN_SET, SUBSTRING_INDEX, STRCMP.
 //! - [`encode`]: HEX, CHAR, ORD, base 64, QUOTE.
@@ -22,6 +22,7 @@ pub(crate) mod compress;
 pub(crate) mod encode;
 pub(crate) mod hash;
 pub(crate) mod ill_formed;
+mod letter_case;
 pub(crate) mod network;
 pub(crate) mod number;
 mod number_weight;
@@ -82,10 +83,10 @@ pub(crate) fn slice<'a>(datum: &Datum<'a>, start: usize, count: usize) -> &'a [u
     datum.bytes().get(from..to).unwrap_or_default()
 }
 
-/// Warning 1301 and NULL, for a result that would not fit a packet.
+/// Warning 1301 and NULL, for a result that would not fit a packet. In strict DML an error.
 pub(crate) fn too_large(call: &Call<'_>) -> Result<Value> {
     let limit = call.ctx.max_allowed_packet;
-    call.ctx.warn(
+    call.ctx.conversion_lost(
         1301,
         format!(
             "Result of {}() was larger than max_allowed_packet ({limit}) - truncated",

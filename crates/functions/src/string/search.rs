@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use types::{Charset, Collation, Members, Result, SqlType, TypeKind, Value};
+use types::{Charset, Collation, Error, Members, Result, SqlType, TypeKind, Value};
 
 use super::{byte_length, length, too_large, value_of};
 use crate::Expr;
+use crate::bind::env::TypeEnv;
 use crate::datum::Datum;
 use crate::datum::compare_same;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -179,8 +180,35 @@ fn replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn resolve_strcmp(binding: &mut Binding<'_>) -> Result<SqlType> {
+    strcmp_date(&binding.args, binding.env)?;
     binding.compared_texts(0..2)?;
     Ok(integer(2))
+}
+
+/// Error 1525 for a literal text that is compared with a date and is none. (They are compared as texts.)
+fn strcmp_date(args: &[Expr], env: &TypeEnv) -> Result<()> {
+    let (text, date) = match args {
+        [a, b] if a.ty().is_datetime() => (b, a.ty()),
+        [a, b] if b.ty().is_datetime() => (a, b.ty()),
+        _ => return Ok(()),
+    };
+    match text {
+        Expr::Param { ty, .. } if env.literal_params && ty.is_string() => env.notes.needs_literals.set(true),
+        Expr::Literal {
+            value: Value::String(text),
+            ..
+        } if !crate::temporal::is_date_constant(text, &env.sql_mode) => {
+            let kind = match date.kind {
+                TypeKind::Date => "DATE",
+                TypeKind::Timestamp => "TIMESTAMP",
+                _ => "DATETIME",
+            };
+            let message = format!("Incorrect {kind} value: '{text}'");
+            return Err(Error::new(1525, message));
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 fn strcmp(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -250,10 +278,13 @@ fn find_in_set(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if set.bytes().is_empty() || too_long || needle.bytes().contains(&b',') {
         return Ok(Value::Int(0));
     }
-    let found = set
-        .bytes()
-        .split(|b| *b == b',')
-        .position(|item| collation.equal(item, needle.bytes()));
+    // Trailing spaces count under every collation.
+    let spaces = |text: &[u8]| text.iter().rev().take_while(|b| **b == b' ').count();
+    let is_same = |item: &[u8]| {
+        collation.equal(item, needle.bytes())
+            && (!collation.pads_space() || spaces(item) == spaces(needle.bytes()))
+    };
+    let found = set.bytes().split(|b| *b == b',').position(is_same);
     Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
 }
 

@@ -27,7 +27,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         |_| Ok(text()),
         |_, _| Ok(Value::String(dashed(&new_uuid()))),
     )
-    .nullability(Nullability::Never)
+    .nullability(Nullability::Always)
     .volatile(),
     function(
         "uuid_short",

@@ -388,7 +388,7 @@ impl Scan<'_> {
     }
 }
 
-/// `+hh:mm` or `-hh:mm` at the end, from -13:59 to +14:00. `-00:00` is invalid.
+/// `+hh:mm` or `-hh:mm` at the end, from -14:00 to +14:00. `-00:00` is invalid.
 fn parse_displacement(text: &[u8]) -> Option<i32> {
     let [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] = text else {
         return None;
@@ -398,7 +398,7 @@ fn parse_displacement(text: &[u8]) -> Option<i32> {
     let minutes = digit(m1)? * 10 + digit(m2)?;
     let seconds = hours * 3600 + minutes * 60;
     let negative = *sign == b'-';
-    let right = minutes < 60 && seconds <= 14 * 3600 && !(negative && (seconds == 0 || seconds == 14 * 3600));
+    let right = minutes < 60 && seconds <= 14 * 3600 && !(negative && seconds == 0);
     right.then_some(if negative { -seconds } else { seconds })
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Input {
     pub(super) kind: Kind,
     pub(super) database: Option<String>,
     pub(super) table: Option<String>,
+    /// A file of a directory that mydumper or `stemdb export` has written.
+    pub(super) is_of_directory: bool,
     pub(super) bytes: u64,
 }
 
@@ -34,6 +36,7 @@ pub(super) fn inputs(paths: &[PathBuf], format: Option<Kind>) -> Result<Vec<Inpu
                 kind: format.unwrap_or(Kind::Sql),
                 database: None,
                 table: None,
+                is_of_directory: false,
                 bytes: 0,
             });
         } else if path.is_dir() {
@@ -67,6 +70,7 @@ fn input(path: &Path, kind: Kind, is_named: bool) -> Result<Input> {
         kind,
         database,
         table,
+        is_of_directory: false,
         bytes,
     })
 }
@@ -99,7 +103,11 @@ fn directory(path: &Path, format: Option<Kind>) -> Result<Vec<Input>> {
         if is_read_by_statement {
             continue;
         }
-        found.push((rank(plain, kind), input(&path.join(name), kind, true)?));
+        let file = Input {
+            is_of_directory: true,
+            ..input(&path.join(name), kind, true)?
+        };
+        found.push((rank(plain, kind), file));
     }
     if found.is_empty() {
         return Err(Error::Input(format!("{}: no dump is there", path.display())));
@@ -200,6 +208,14 @@ fn file_name(path: &Path) -> String {
 
 pub(super) fn unreadable(path: &Path, error: &io::Error) -> Error {
     Error::Input(format!("cannot read {}: {error}", path.display()))
+}
+
+/// The bytes of a file, unpacked if they are packed by gzip or zstd.
+///
+/// # Errors
+/// Those of the file.
+pub fn open_file(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    open(Some(path), &Arc::default())
 }
 
 /// The bytes of a file, unpacked if they are packed. `done` counts the bytes that are read of it.

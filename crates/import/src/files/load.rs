@@ -168,6 +168,9 @@ impl<'a, 's> Loader<'a, 's> {
         // What another file has set does not hold here.
         self.client.reset()?;
         writer::prepare(&mut self.client)?;
+        if input.is_of_directory {
+            self.session(&file, DIRECTORY_MODE, 0)?;
+        }
         if let Some(database) = &input.database {
             self.session(&file, format!("USE {}", quoted(database)).as_bytes(), 0)?;
         }
@@ -293,6 +296,7 @@ impl<'a, 's> Loader<'a, 's> {
                 None => self.client.one("SELECT DATABASE()")?,
             },
             table: Some(dumped.table.clone()),
+            is_of_directory: false,
             bytes: std::fs::metadata(&path).map_err(failed)?.len(),
         };
         // Rows before it may be those of its table.
@@ -506,6 +510,10 @@ impl<'a, 's> Loader<'a, 's> {
         }
     }
 }
+
+/// The mode in which myloader runs the files of a directory. They do not set one: an id of 0 stays 0, and dates of zeros
+/// are taken.
+const DIRECTORY_MODE: &[u8] = b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'";
 
 /// A script that is being read.
 struct ScriptFile {

@@ -27,6 +27,7 @@ mod statement;
 mod writer;
 
 pub use arguments::Arguments;
+pub use input::open_file as open;
 pub(crate) use parquet::civil;
 
 use std::sync::Arc;

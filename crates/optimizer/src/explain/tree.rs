@@ -91,7 +91,7 @@ type Named = (Node, Vec<String>);
 
 impl Tree {
     fn rel(&mut self, rel: &Rel) -> Named {
-        syntax::stack::with_room(|| self.operator(rel))
+        types::stack::with_room(|| self.operator(rel))
     }
 
     fn operator(&mut self, rel: &Rel) -> Named {

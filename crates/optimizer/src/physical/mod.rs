@@ -41,7 +41,7 @@ use builder::{Builder, Built, Want};
 impl Builder<'_> {
     /// The plan of an operator and all below it.
     pub fn build(&self, rel: Logical, want: &Want) -> Result<Built> {
-        syntax::stack::with_room(|| operator(self, rel, want))
+        types::stack::with_room(|| operator(self, rel, want))
     }
 
     /// The operator with these columns and no others, in their order.

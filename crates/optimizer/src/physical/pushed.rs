@@ -55,7 +55,7 @@ impl Pushdown<'_> {
                 true => below_distinct(input),
                 false => input,
             };
-            syntax::stack::with_room(|| self.apply(input))
+            types::stack::with_room(|| self.apply(input))
         })
     }
 

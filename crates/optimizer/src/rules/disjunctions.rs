@@ -22,7 +22,7 @@ const NODES_MAX: usize = 300;
 /// Rewrites the conditions of a query's filters and inner joins.
 pub fn split(rel: &mut Logical, env: &OptimizerEnv<'_>) -> Result<()> {
     for input in rel.inputs_mut() {
-        syntax::stack::with_room(|| split(input, env))?;
+        types::stack::with_room(|| split(input, env))?;
     }
     match rel {
         Logical::Filter { input, predicate } if has_disjunction(predicate) => {

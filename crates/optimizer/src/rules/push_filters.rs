@@ -75,7 +75,7 @@ impl Pass<'_> {
 
     /// The operator with conditions above it that have gone down as far as they can.
     fn push(&self, rel: Logical, above: Vec<Expr>) -> Result<Logical> {
-        syntax::stack::with_room(|| self.push_into(rel, above))
+        types::stack::with_room(|| self.push_into(rel, above))
     }
 
     fn push_into(&self, rel: Logical, mut above: Vec<Expr>) -> Result<Logical> {

@@ -323,14 +323,32 @@ fn convert_written(
     };
     let collation = converted_to(binder, options, table)?;
     for change in changes {
-        if let AlterChange::AddColumn { column, .. } | AlterChange::ModifyColumn { column, .. } = change
-            && !column.hidden
-            && let Some(ty) = converted_type(&column.ty, collation)
+        let (AlterChange::AddColumn { column, .. } | AlterChange::ModifyColumn { column, .. }) = change
+        else {
+            continue;
+        };
+        let of_column = match is_written_binary(items, &column.name) {
+            true => collation.charset().bytewise_collation(),
+            false => collation,
+        };
+        if !column.hidden
+            && let Some(ty) = converted_type(&column.ty, of_column)
         {
             column.ty = ty;
         }
     }
     Ok(())
+}
+
+/// Whether the statement's definition of a column says BINARY: then it has the bytewise collation of any character
+/// set.
+fn is_written_binary(items: &[AlterItem], column: &str) -> bool {
+    let is_it =
+        |definition: &ColumnDefinition| types::same_name(&definition.name, column) && definition.ty.binary;
+    items.iter().any(|item| match item {
+        AlterItem::AddColumn(definition, _) | AlterItem::ModifyColumn { definition, .. } => is_it(definition),
+        _ => false,
+    })
 }
 
 /// A column of the primary key stays NOT NULL whether the new definition says so or not, unless the statement drops

@@ -57,6 +57,12 @@ pub fn operators(
     let is_merged = limit.count.is_none() && bound.can_be_merged();
     let block_read = (!bound.grouped).then(|| (bound.scope.clone(), bound.items.clone()));
 
+    // What has a key in it may be NULL, whatever it makes of that.
+    let may_be_rolled: Vec<bool> = bound
+        .items
+        .iter()
+        .map(|item| is_rolled && has_key(&item.expr, &bound.keys))
+        .collect();
     rel = std::mem::take(&mut bound.below).applied_to(rel);
     if !is_rolled {
         bound.order_by.retain(|key| !is_constant(&key.expr));
@@ -64,8 +70,8 @@ pub fn operators(
     if bound.grouped {
         rel = grouped(binder, &mut bound, rel)?;
         // A key may be rolled up, and a group may have no row.
-        for (result, item) in results.iter_mut().zip(&bound.items) {
-            result.nullable = item.expr.nullable();
+        for ((result, item), rolled) in results.iter_mut().zip(&bound.items).zip(may_be_rolled) {
+            result.nullable = rolled || item.expr.nullable();
         }
     }
     let of_shown_rows = match limit.count.is_some() && !bound.distinct && bound.windows.borrow().is_empty() {
@@ -122,6 +128,12 @@ pub fn operators(
         is_merged,
         block: block_read,
     })
+}
+
+fn has_key(expr: &Expr, keys: &[Expr]) -> bool {
+    let mut found = false;
+    expr.walk(&mut |part| found |= keys.contains(part));
+    found
 }
 
 /// Takes out the subqueries that only the select list needs.

@@ -14,7 +14,7 @@ use super::bound_block::BoundBlock;
 use super::bound_query::QueryPlace;
 use super::context::{Aggregates, Context, PendingWindow};
 use super::name_lookup::{
-    ColumnsThenItems, FieldsAndItems, ItemsAndKeys, KnownAggregates, names_outer_aggregate,
+    ArgumentNames, ColumnsThenItems, FieldsAndItems, ItemsAndKeys, KnownAggregates, names_outer_aggregate,
 };
 use super::names::{FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, ORDER_CLAUSE};
 use super::output::Item;
@@ -184,7 +184,13 @@ impl<'a> Clauses<'a, '_> {
         let Some(having) = &self.block.having else {
             return Ok(None);
         };
-        let in_arguments = self.names_in_aggregate(HAVING_CLAUSE);
+        let in_arguments = ArgumentNames {
+            items,
+            tables: self.names_in_aggregate(HAVING_CLAUSE),
+            aggregates,
+            windows: Some(windows),
+            below: fields.argument_subqueries,
+        };
         let names = ItemsAndKeys {
             binder: self.binder,
             items,
@@ -217,9 +223,16 @@ impl<'a> Clauses<'a, '_> {
             windows: None,
             named: RefCell::default(),
         };
+        let in_arguments = ArgumentNames {
+            items,
+            tables: self.names(ORDER_CLAUSE),
+            aggregates,
+            windows: fields.windows,
+            below: fields.argument_subqueries,
+        };
         let context = Context {
             names: &names,
-            argument_names: &names.tables,
+            argument_names: &in_arguments,
             aggregates: fields
                 .aggregates
                 .filter(|_| fields.grouped || self.block.group_by.is_empty()),

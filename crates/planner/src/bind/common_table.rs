@@ -8,7 +8,7 @@ use std::sync::Arc;
 use syntax::ast::{self, NamedTable, Query, QueryBody, Select, SelectItem, SetOperand, TableRef};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
-use super::bound_query::{BoundQuery, QueryPlace, different_widths, operator};
+use super::bound_query::{BoundQuery, Definitions, QueryPlace, different_widths, operator};
 use super::from_place::{cannot_reopen, named_columns};
 use super::relation::{Relation, RelationColumn};
 use super::{Binder, limit};
@@ -77,19 +77,20 @@ pub(super) fn common_table_with_id(binder: &Binder<'_>, id: CommonTableId) -> Op
     all.iter().find(|known| known.id == id)?.definition.clone()
 }
 
-/// The definition of a common table expression. Its name is known from then on.
+/// The definition of a common table expression, after those that it has within itself for its recursion. Its name is
+/// known from then on.
 pub(super) fn define_common_table(
     binder: &Binder<'_>,
     table: &ast::CommonTable,
     recursive: bool,
     place: QueryPlace<'_>,
-) -> Result<(CommonTableId, Logical)> {
+) -> Result<Definitions> {
     let id = binder.new_common_table();
     binder.derived_depth.set(binder.derived_depth.get() + 1);
     let defined = definition_of(binder, id, table, recursive, place);
     binder.derived_depth.set(binder.derived_depth.get() - 1);
-    let definition = match defined {
-        Ok(definition) => definition,
+    Ok(match defined {
+        Ok(definitions) => definitions,
         Err(error) => {
             binder.common_tables.borrow_mut().push(KnownTable {
                 name: table.name.clone(),
@@ -101,10 +102,9 @@ pub(super) fn define_common_table(
                 is_used: Cell::new(false),
                 error: Some(error),
             });
-            Logical::OneRow
+            Definitions(vec![(id, Logical::OneRow)])
         }
-    };
-    Ok((id, definition))
+    })
 }
 
 fn definition_of(
@@ -113,7 +113,7 @@ fn definition_of(
     table: &ast::CommonTable,
     recursive: bool,
     place: QueryPlace<'_>,
-) -> Result<Logical> {
+) -> Result<Definitions> {
     if recursive && mentions(&table.query, &table.name) {
         return recursive_table(binder, id, table, place);
     }
@@ -128,7 +128,7 @@ fn definition_of(
         let opened = binder.opened.borrow();
         known.temporary = opened.get(opened_before).map(|(_, alias)| alias.clone());
     }
-    Ok(definition)
+    Ok(Definitions(vec![(id, definition)]))
 }
 
 fn know(
@@ -159,13 +159,29 @@ fn know(
     });
 }
 
-/// The parts that do not name the table are the seed, the others are run again and again.
 fn recursive_table(
     binder: &Binder<'_>,
     id: CommonTableId,
     table: &ast::CommonTable,
     place: QueryPlace<'_>,
-) -> Result<Logical> {
+) -> Result<Definitions> {
+    let known_before = binder.common_tables.borrow().len();
+    let made = recursion(binder, id, table, place);
+    binder.common_tables.borrow_mut().truncate(known_before);
+    let (mut definitions, columns, definition) = made?;
+    know(binder, id, &table.name, columns, &definition, false);
+    definitions.0.push((id, definition));
+    Ok(definitions)
+}
+
+/// The columns and the rows of a recursive table, and the tables of a WITH around its UNION. The parts that do not name
+/// it are the seed, the others are run again and again.
+fn recursion(
+    binder: &Binder<'_>,
+    id: CommonTableId,
+    table: &ast::CommonTable,
+    place: QueryPlace<'_>,
+) -> Result<(Definitions, Vec<RelationColumn>, Logical)> {
     let name = &table.name;
     let QueryBody::SetOperation { first, rest } = &table.query.body else {
         return Err(needs_union(name));
@@ -182,11 +198,9 @@ fn recursive_table(
             "This version of MySQL doesn't yet support 'ORDER BY over UNION in recursive Common Table Expression'",
         ));
     }
-    if !table.query.locking.is_empty() || table.query.with.is_some() {
-        return Err(Error::not_supported(
-            "a locking clause or WITH around a recursive UNION",
-            "order the query that uses it",
-        ));
+    let own = table.query.with.as_ref();
+    if own.is_some_and(|with| with.tables.iter().any(|own| mentions(&own.query, name))) {
+        return Err(named_in_subquery(name));
     }
     if body_mentions(first, name) {
         return Err(needs_seed(name));
@@ -220,6 +234,11 @@ fn recursive_table(
              recursive Common Table Expression'",
         ));
     }
+    let place = QueryPlace {
+        locking: binder.locking_of_operands(&table.query, place)?,
+        ..place
+    };
+    let definitions = binder.define_common_tables(own, place)?;
     let seed = parts(binder, Some(first), seed_parts, place)?;
     let types = seed.columns.iter().map(|column| match column.ty.kind {
         TypeKind::Null => SqlType::varchar(0, Collation::Binary),
@@ -235,9 +254,7 @@ fn recursive_table(
     }
     let seed = binder.in_types(seed, &types);
     know(binder, id, name, columns.clone(), &seed, true);
-    let step = parts(binder, None, step_parts, place);
-    binder.common_tables.borrow_mut().pop();
-    let step = step?;
+    let step = parts(binder, None, step_parts, place)?;
     if step.columns.len() != types.len() {
         return Err(different_widths());
     }
@@ -263,8 +280,7 @@ fn recursive_table(
     if let Some(limit) = &table.query.limit {
         definition = super::bound_query::limited(definition, limit::bind_limit(binder, Some(limit))?);
     }
-    know(binder, id, name, columns, &definition, false);
-    Ok(definition)
+    Ok((definitions, columns, definition))
 }
 
 /// Some operands of a UNION, as a query.
@@ -395,13 +411,7 @@ fn check_step(body: &QueryBody, name: &str) -> Result<()> {
     let direct: usize = select.from.iter().map(|table| direct_uses(table, name)).sum();
     let inside = select.from.iter().any(|table| derived_mentions(table, name));
     if direct != 1 || inside || subqueries_mention(select, name) {
-        return Err(Error::new(
-            3577,
-            format!(
-                "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced \
-                 only once, and not in any subquery"
-            ),
-        ));
+        return Err(named_in_subquery(name));
     }
     // A condition may turn the LEFT JOIN into an inner one.
     let is_kept = select.filter.is_none() && select.from.iter().any(|table| is_inner_side(table, name));
@@ -502,6 +512,17 @@ fn table_mentions(table: &TableRef, name: &str) -> bool {
         TableRef::Nested(tables) => tables.iter().any(|table| table_mentions(table, name)),
         TableRef::Join(join) => table_mentions(&join.left, name) || table_mentions(&join.right, name),
     }
+}
+
+/// Error 3577.
+fn named_in_subquery(name: &str) -> Error {
+    Error::new(
+        3577,
+        format!(
+            "In recursive query block of Recursive Common Table Expression '{name}', the recursive table must be referenced \
+             only once, and not in any subquery"
+        ),
+    )
 }
 
 /// Error 4114.

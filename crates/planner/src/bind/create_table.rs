@@ -11,7 +11,7 @@ use super::comment::{self, Commented};
 use super::engine::{Engine, engine_named, warn_of_engine};
 use super::foreign_key::index_of;
 use super::partition_error::foreign_key_and_partitions;
-use super::stored::columns_of_check;
+use super::stored::check_new_constraint;
 use super::table_options::{OptionsOf, check_row_format, shown_options};
 use super::{
     Binder, check, collation, column, default_value, foreign_key, full_text_index, functional_index,
@@ -52,7 +52,7 @@ pub(super) fn bind_create_table(
     let checks = check::bind_checks(binder, &name.name, &create.elements, &builder.columns);
     let columns_only = Table::of_columns(0, &name.database, &name.name, builder.columns.clone());
     for (check, column) in &checks {
-        columns_of_check(&columns_only, check, *column)?;
+        check_new_constraint(&columns_only, check, *column)?;
     }
     check_column_names(&builder.columns)?;
     for definition in &columns {

@@ -32,7 +32,7 @@ impl Binder<'_> {
         if let Some(literal) = literal::bind_literal(self, expr)? {
             return Ok(literal);
         }
-        syntax::stack::with_room(|| self.composite(expr, hint, context))
+        types::stack::with_room(|| self.composite(expr, hint, context))
     }
 
     fn composite(&self, expr: &ast::Expr, hint: Option<SqlType>, context: &Context<'_>) -> Result<Expr> {
@@ -120,7 +120,9 @@ impl Binder<'_> {
     }
 
     pub fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
-        bind::call(name, args, &self.types)
+        let call = bind::call(name, args, &self.types)?;
+        parameter::announce_arguments(self, &call);
+        Ok(call)
     }
 
     pub(super) fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
@@ -442,6 +444,9 @@ impl Binder<'_> {
     fn cast(&self, operand: &ast::Expr, ty: &CastType, context: &Context<'_>) -> Result<Expr> {
         let ty = self.cast_type(ty)?;
         let bound = self.scalar(operand, context)?;
+        if let Expr::Param { index, .. } = bound {
+            parameter::announce(self, index, ty);
+        }
         let bound = match ty.kind {
             TypeKind::Json => self
                 .as_truths(std::slice::from_ref(operand), vec![bound])?

@@ -42,7 +42,7 @@ pub(super) fn condition(binder: &Binder<'_>, condition: &ast::Expr, context: &Co
 pub(super) fn as_condition(binder: &Binder<'_>, bound: Expr) -> Result<Expr> {
     match bound.ty().kind {
         TypeKind::Json => binder.call("is true", vec![bound]),
-        _ => Ok(bound),
+        _ => Ok(functions::bind::branch_condition(bound)),
     }
 }
 

@@ -68,7 +68,7 @@ impl Binder<'_> {
     }
 
     fn table_ref(&self, table: &TableRef, place: FromPlace<'_>) -> Result<From> {
-        syntax::stack::with_room(|| match table {
+        types::stack::with_room(|| match table {
             TableRef::Table(table) => self.named_table(table, place),
             TableRef::Derived(table) => self.derived_table(table, place),
             TableRef::Json(table) => json_table::bind_json_table(self, table, place),

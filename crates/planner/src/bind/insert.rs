@@ -15,7 +15,7 @@ use super::read_and_written::WrittenTable;
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
-use super::write::{assigned_column, refuse_generated, updated};
+use super::write::{assigned_column, is_generated, refuse_generated, updated};
 use super::{Binder, block_operators, column_default, foreign_key, insert_target, on_duplicate, write};
 use crate::errno::ER_WARN_LEGACY_SYNTAX_CONVERTED;
 use crate::foreign_key::RowChanges;
@@ -380,8 +380,7 @@ pub fn written_columns(table: &Relation, mut columns: Vec<usize>) -> Vec<usize> 
 }
 
 pub fn is_written(relation: &Relation, column: usize) -> bool {
-    let table = relation.table();
-    table.is_none_or(|table| table.columns[column].generated.is_none())
+    !is_generated(relation, column)
 }
 
 /// Error 1136.

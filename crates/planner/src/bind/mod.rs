@@ -121,7 +121,7 @@ pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
 pub use partition_function::check_partitions;
 use result_column::result_column;
-pub use stored::columns_of_check;
+pub use stored::{check_new_constraint, columns_of_check};
 pub use table_expressions::expressions;
 pub use view::{view_columns, view_text};
 

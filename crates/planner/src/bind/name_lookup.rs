@@ -10,7 +10,7 @@ use functions::Expr;
 use types::{Error, Result, Warning, errno};
 
 use super::Binder;
-use super::context::{Aggregates, Context, PendingWindow};
+use super::context::{Aggregates, Context, PendingWindow, invalid_group_function};
 use super::names::{
     FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, Within, ambiguous_column,
     ambiguous_text, full_name,
@@ -133,16 +133,21 @@ pub struct KnownAggregates<'a> {
 impl KnownAggregates<'_> {
     /// Error 1247 if an alias means an item with an aggregate.
     fn refuse(&self, item: &Expr, alias: &ColumnName) -> Result<()> {
+        match self.are_in(item) {
+            true => Err(illegal_reference(alias, "reference to group function")),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether an item has an aggregate: itself, or in a subquery.
+    fn are_in(&self, item: &Expr) -> bool {
         let mut columns = columns_of(item);
         let in_subqueries = columns
             .iter()
             .flat_map(|id| self.subqueries.outer_columns_of(*id));
         let in_subqueries: Vec<ColumnId> = in_subqueries.collect();
         columns.extend(in_subqueries);
-        match names_one_of(self.own, &columns) || names_outer_aggregate(&columns, self.outer) {
-            true => Err(illegal_reference(alias, "reference to group function")),
-            false => Ok(()),
-        }
+        names_one_of(self.own, &columns) || names_outer_aggregate(&columns, self.outer)
     }
 }
 
@@ -250,6 +255,69 @@ impl Names for ColumnsThenItems<'_> {
             check_no_window(&meant, name, windows)?;
         }
         Ok(meant)
+    }
+
+    fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
+        self.tables.defaulted(name)
+    }
+
+    fn values(&self, name: &ColumnName) -> Result<Expr> {
+        self.tables.values(name)
+    }
+}
+
+/// Names in the arguments of aggregates in HAVING and ORDER BY: columns, else select items.
+pub struct ArgumentNames<'a> {
+    pub items: &'a [Item],
+    pub tables: ScopeNames<'a>,
+    pub aggregates: KnownAggregates<'a>,
+    pub windows: Option<&'a RefCell<Vec<PendingWindow>>>,
+    /// Takes the subqueries of the items that are named: an argument needs them for each row.
+    pub below: Option<&'a Subqueries>,
+}
+
+impl ArgumentNames<'_> {
+    /// The item that a name means, which is computed for each row then.
+    ///
+    /// # Errors
+    /// 1111 for an item with an aggregate, 3594 for one with a window function.
+    fn item(&self, name: &ColumnName) -> Result<Option<Expr>> {
+        let Some(found) = find_item(self.items, name, &self.tables, self.tables.clause)? else {
+            return Ok(None);
+        };
+        let item = &self.items[found].expr;
+        if let Some(windows) = self.windows {
+            check_no_window(item, name, windows)?;
+        }
+        if self.aggregates.are_in(item) {
+            return Err(invalid_group_function());
+        }
+        if let Some(below) = self.below {
+            self.aggregates.subqueries.move_to(below, &columns_of(item));
+        }
+        Ok(Some(item.clone()))
+    }
+}
+
+impl Names for ArgumentNames<'_> {
+    fn column(&self, name: &ColumnName) -> Result<Expr> {
+        if let Some(column) = self.tables.scope.find(name, self.tables.clause)? {
+            return Ok(self.tables.scope.column(column));
+        }
+        match self.item(name)? {
+            Some(item) => Ok(item),
+            None => self.tables.around(name),
+        }
+    }
+
+    fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
+        if let Some(column) = self.tables.scope.find(name, self.tables.clause)? {
+            return Ok(self.tables.scope.column(column));
+        }
+        match self.item(name)? {
+            Some(item) => Ok(item),
+            None => self.tables.around_from(name, within),
+        }
     }
 
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {

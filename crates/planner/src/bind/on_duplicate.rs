@@ -12,7 +12,7 @@ use super::context::Context;
 use super::from_place::other_column_count;
 use super::names::{FIELD_LIST, Names, ambiguous_column, full_name, unknown_column};
 use super::relation::Relation;
-use super::scope::Scope;
+use super::scope::{ColumnRef, Scope};
 use super::subqueries::Subqueries;
 use super::write::{self, assigned_column};
 use crate::logical::{
@@ -208,6 +208,14 @@ impl DuplicateNames<'_, '_> {
         self.table.shown(column)
     }
 
+    /// The column of the SELECT's tables that a name means.
+    fn read_column(&self, name: &ColumnName) -> Result<Option<(&Scope, ColumnRef)>> {
+        let Some(read) = self.read else {
+            return Ok(None);
+        };
+        Ok(read.find(name, FIELD_LIST)?.map(|column| (read, column)))
+    }
+
     /// What the row alias calls a column.
     fn of_alias(&self, name: &ColumnName) -> Option<usize> {
         let alias = self.alias?;
@@ -239,10 +247,7 @@ impl Names for DuplicateNames<'_, '_> {
                 None => Ok(self.new_value(offset)),
             };
         }
-        let read = match self.read {
-            Some(read) => read.find(name, FIELD_LIST)?.map(|column| (read, column)),
-            None => None,
-        };
+        let read = self.read_column(name)?;
         match (self.table.find(name), read) {
             (Some(_), Some(_)) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
             (Some(offset), None) => Ok(self.table.column(offset)),
@@ -252,9 +257,12 @@ impl Names for DuplicateNames<'_, '_> {
     }
 
     fn defaulted<'s>(&'s self, name: &ColumnName) -> Result<(&'s Relation, usize)> {
-        match self.table.find(name) {
-            Some(offset) => Ok((self.table, offset)),
-            None => Err(unknown_column(name, FIELD_LIST)),
+        let read = self.read_column(name)?;
+        match (self.table.find(name), read) {
+            (Some(_), Some(_)) => Err(ambiguous_column(&full_name(name), FIELD_LIST)),
+            (Some(offset), None) => Ok((self.table, offset)),
+            (None, Some((read, column))) => Ok((read.relation(column), column.position)),
+            (None, None) => Err(unknown_column(name, FIELD_LIST)),
         }
     }
 

@@ -23,6 +23,9 @@ pub(super) fn bind_parameter(binder: &Binder<'_>, index: usize, hint: Option<Sql
         given.ok_or_else(|| Error::internal(format_args!("no type of parameter {index}")))?
     } else {
         let guessed = hint.filter(|ty| ty.kind != TypeKind::Null);
+        if let Some(ty) = guessed {
+            announce(binder, index, ty);
+        }
         guessed.unwrap_or_else(|| SqlType::varchar(GUESSED_CHARS, binder.types.collation))
     };
     Ok(Expr::Param {
@@ -30,6 +33,36 @@ pub(super) fn bind_parameter(binder: &Binder<'_>, index: usize, hint: Option<Sql
         ty,
         nullable: !binder.env.literal_params || ty.kind == TypeKind::Null,
     })
+}
+
+/// Notes the type that a client is told of a parameter, unless one is known.
+pub(super) fn announce(binder: &Binder<'_>, index: usize, ty: SqlType) {
+    if let Some(places) = binder.env.places
+        && let Some(place) = places.borrow_mut().get_mut(index)
+        && place.announced.is_none()
+    {
+        place.announced = announced(ty);
+    }
+}
+
+/// Notes the types of parameters that a call has just as they are: those that it converts them to.
+pub(super) fn announce_arguments(binder: &Binder<'_>, call: &Expr) {
+    if binder.env.places.is_none() {
+        return;
+    }
+    let Expr::Call { args, .. } = call else { return };
+    for arg in args {
+        if let Expr::Cast {
+            input,
+            ty,
+            implicit: true,
+        } = arg
+            && let Expr::Param { index, .. } = **input
+            && !ty.is_string()
+        {
+            announce(binder, index, *ty);
+        }
+    }
 }
 
 /// A parameter whose type shows in a result's: it has the width of its kind's widest number.
@@ -66,6 +99,9 @@ pub(super) fn operands(
         all.push(match (&bound[position], arg) {
             (None, ast::Expr::Parameter(index)) => {
                 let place = place(binder, function, position, args, &bound, context.parameters);
+                if let (None, Some(ty)) = (place, of_argument(function, position, args)) {
+                    announce(binder, *index, ty);
+                }
                 of_place(binder, *index, place)?
             }
             (Some(expr), _) => expr.clone(),
@@ -107,7 +143,8 @@ fn of_place(binder: &Binder<'_>, index: usize, place: Option<SqlType>) -> Result
     if let Some(places) = binder.env.places
         && let Some(derived) = places.borrow_mut().get_mut(index)
     {
-        *derived = place;
+        derived.converted = place;
+        derived.announced = place.or(derived.announced);
     }
     let parameter = binder.parameter(index, place)?;
     match place {
@@ -170,6 +207,40 @@ fn place(
     }
 }
 
+/// What a function takes as an argument, whatever the type of its result.
+fn of_argument(function: &str, position: usize, args: &[&ast::Expr]) -> Option<SqlType> {
+    Some(match (function, position) {
+        ("left" | "right" | "repeat" | "lpad" | "rpad" | "format" | "round" | "truncate" | "get_lock", 1)
+        | ("week" | "yearweek", 1)
+        | ("substring" | "substr" | "mid" | "insert", 1 | 2)
+        | ("locate" | "substring_index", 2)
+        | ("if" | "space" | "elt" | "from_days", 0)
+        | ("makedate" | "conv" | "char" | "interval" | "period_add" | "period_diff", _) => COUNT,
+        (
+            "acos" | "asin" | "atan" | "atan2" | "cos" | "cot" | "degrees" | "exp" | "ln" | "log" | "log10",
+            _,
+        )
+        | ("log2" | "pow" | "power" | "radians" | "rand" | "sin" | "sleep" | "sqrt" | "tan", _) => {
+            SqlType::COMPUTED_DOUBLE
+        }
+        ("format" | "from_unixtime" | "sec_to_time", 0) => WIDEST_DECIMAL,
+        ("date_format" | "unix_timestamp" | "year" | "month" | "quarter" | "week" | "yearweek", 0)
+        | ("day" | "dayofmonth" | "dayofweek" | "dayofyear" | "dayname" | "monthname" | "weekday", 0)
+        | ("date" | "last_day" | "to_days" | "to_seconds" | "datediff", _) => SqlType::datetime(6),
+        ("hour" | "minute" | "second" | "microsecond" | "time_to_sec" | "timediff", _) => SqlType::time(6),
+        ("json_extract" | "json_length" | "json_keys" | "json_type" | "json_depth" | "json_pretty", 0) => {
+            SqlType::JSON
+        }
+        ("json_set" | "json_insert" | "json_replace", at) if at % 2 == 0 => SqlType::JSON,
+        ("date_add" | "date_sub", 1) => match args.get(2) {
+            Some(ast::Expr::Keyword(unit)) if unit == "second" => WIDEST_DECIMAL,
+            Some(ast::Expr::Keyword(unit)) if !unit.contains('_') => COUNT,
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
 /// A number of rows.
 const COUNT: SqlType = SqlType {
     length: 21,
@@ -178,10 +249,36 @@ const COUNT: SqlType = SqlType {
 
 const WIDEST_DECIMAL: SqlType = SqlType::decimal(65, 30);
 
+/// The type of a parameter that is compared with a value of type `ty`, or stored as one. MySQL tells the widest of
+/// its kind.
+fn announced(ty: SqlType) -> Option<SqlType> {
+    Some(match ty.kind {
+        TypeKind::Json => ty,
+        TypeKind::Year => SqlType {
+            unsigned: false,
+            ..ty
+        },
+        TypeKind::Bit => SqlType { length: 21, ..ty },
+        _ if ty.is_string() && ty.is_binary() => match ty.kind {
+            TypeKind::Char | TypeKind::VarChar => SqlType::varchar(u32::from(u16::MAX), ty.collation),
+            _ => SqlType {
+                kind: TypeKind::LongText,
+                length: u32::MAX,
+                ..ty
+            },
+        },
+        _ if ty.is_string() => return None,
+        _ => return widest_of_kind(ty),
+    })
+}
+
 /// The type of a parameter among these: the widest type of the others' kind.
 fn beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType> {
     let types: Vec<SqlType> = others.flatten().map(Expr::ty).collect();
-    let common = bind::common_type(&types);
+    widest_of_kind(bind::common_type(&types))
+}
+
+fn widest_of_kind(common: SqlType) -> Option<SqlType> {
     Some(match common.kind {
         TypeKind::Null => return None,
         TypeKind::Decimal => WIDEST_DECIMAL,

@@ -16,7 +16,7 @@ use super::names::{Names, ORDER_CLAUSE, Within, ambiguous_column, full_name, unk
 use super::subqueries::Subqueries;
 use super::{Binder, common_table, limit, select};
 use crate::logical::{
-    Column, ColumnId, CommonTableId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator, columns_of,
+    Column, ColumnId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator, columns_of,
 };
 use crate::plan::{OutputLimit, ResultColumn, SortKey};
 
@@ -92,7 +92,8 @@ impl Binder<'_> {
         }
         if let Some(with) = with {
             for table in &with.tables {
-                definitions.0.push(self.define_common_table(table, with, place)?);
+                let defined = self.define_common_table(table, with, place)?;
+                definitions.0.extend(defined.0);
             }
         }
         Ok(definitions)
@@ -102,16 +103,7 @@ impl Binder<'_> {
         if let Some(block) = Block::of(query) {
             return select::block(self, block, place);
         }
-        let locking = match query.locking.is_empty() {
-            true => place.locking,
-            false => &query.locking,
-        };
-        if locking.iter().any(|clause| !clause.of.is_empty()) {
-            return Err(Error::not_supported(
-                "a locking clause with OF after a set operation",
-                "write the clause in each of its queries",
-            ));
-        }
+        let locking = self.locking_of_operands(query, place)?;
         let inner = self.body(&query.body, QueryPlace { locking, ..place })?;
         let mut bound = self.ordered(inner, &query.order_by, place)?;
         let limit = limit::bind_limit(self, query.limit.as_ref())?;
@@ -129,9 +121,28 @@ impl Binder<'_> {
         Ok(bound)
     }
 
+    /// The locking clauses of the operands of a set operation that have none of their own.
+    pub fn locking_of_operands<'q>(
+        &self,
+        query: &'q Query,
+        place: QueryPlace<'q>,
+    ) -> Result<&'q [ast::LockingClause]> {
+        let locking = match query.locking.is_empty() {
+            true => place.locking,
+            false => &query.locking,
+        };
+        if locking.iter().any(|clause| !clause.of.is_empty()) {
+            return Err(Error::not_supported(
+                "a locking clause with OF after a set operation",
+                "write the clause in each of its queries",
+            ));
+        }
+        Ok(locking)
+    }
+
     /// The body of a query expression without its ORDER BY and LIMIT.
     pub fn body(&self, body: &QueryBody, place: QueryPlace<'_>) -> Result<BoundQuery> {
-        syntax::stack::with_room(|| match body {
+        types::stack::with_room(|| match body {
             QueryBody::Select(select) if select.into.is_some() => Err(misplaced_into()),
             QueryBody::Select(select) => {
                 let mut block = Block::bare(select);
@@ -363,7 +374,7 @@ impl Binder<'_> {
         table: &ast::CommonTable,
         with: &ast::With,
         place: QueryPlace<'_>,
-    ) -> Result<(CommonTableId, Logical)> {
+    ) -> Result<Definitions> {
         let place = QueryPlace {
             is_statement: false,
             limits_time: false,

@@ -177,6 +177,10 @@ impl Names for Resolution {
         self.0.borrow().stars.get(&ptr::from_ref(item)).cloned()
     }
 
+    fn expands_positions(&self) -> bool {
+        true
+    }
+
     fn joined(&self, join: &Join) -> Option<Vec<(ColumnName, ColumnName)>> {
         self.0.borrow().joins.get(&ptr::from_ref(join)).cloned()
     }

@@ -172,7 +172,8 @@ fn equals_item(
         return Err(Error::internal("a comparison has two sides"));
     };
     if !operand.ty().is_temporal() && !item.ty().is_temporal() {
-        return binder.call("=", sides);
+        let [operand, item] = bind::row_list_texts([operand.clone(), item.clone()], rows);
+        return binder.call("=", vec![operand, item]);
     }
     match bind::row_list_pair(operand.clone(), item.clone(), rows, &binder.types)? {
         Some((operand, item)) => binder.call("=", vec![operand, item]),

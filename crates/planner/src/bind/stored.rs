@@ -106,6 +106,21 @@ pub fn columns_of_check(table: &Table, check: &Check, column: Option<usize>) -> 
     }
 }
 
+/// Checks the constraint that a statement defines: as [`columns_of_check`] does, and the constants that it compares
+/// with dates and times.
+///
+/// # Errors
+/// As [`columns_of_check`]; 1292 for a constant that is no date or time.
+pub fn check_new_constraint(table: &Table, check: &Check, column: Option<usize>) -> Result<()> {
+    columns_of_check(table, check, column)?;
+    let name = &check.name;
+    let (_, _, incorrect) = bind_with_notes(table, &check.expression, Owner::Check { name, column })?;
+    match incorrect {
+        Some(message) => Err(Error::new(errno::ER_TRUNCATED_WRONG_VALUE, message)),
+        None => Ok(()),
+    }
+}
+
 fn bind_one(table: &Table, stored: &StoredExpression, owner: Owner<'_>) -> Result<Expr> {
     bind_with_defaults(table, stored, owner).map(|(bound, _)| bound)
 }
@@ -116,6 +131,15 @@ pub(super) fn bind_with_defaults(
     stored: &StoredExpression,
     owner: Owner<'_>,
 ) -> Result<(Expr, Vec<usize>)> {
+    bind_with_notes(table, stored, owner).map(|(bound, defaults_of, _)| (bound, defaults_of))
+}
+
+/// The same, and what is wrong with a constant that is compared with a date or time.
+fn bind_with_notes(
+    table: &Table,
+    stored: &StoredExpression,
+    owner: Owner<'_>,
+) -> Result<(Expr, Vec<usize>, Option<String>)> {
     let parsed = syntax::parse_expression(&stored.text, SqlMode::default())?;
     let names = TableNames {
         table,
@@ -166,7 +190,10 @@ pub(super) fn bind_with_defaults(
     let mut defaults_of = names.defaults_of.take();
     defaults_of.sort_unstable();
     defaults_of.dedup();
-    Ok((bound, defaults_of))
+    let notes = &binder.types.notes;
+    let no_dates = notes.no_dates.take().into_iter().map(|no_date| no_date.incorrect);
+    let incorrect = notes.incorrect.take().into_iter().chain(no_dates).next();
+    Ok((bound, defaults_of, incorrect))
 }
 
 /// The expression of PARTITION BY.

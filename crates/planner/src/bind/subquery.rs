@@ -30,7 +30,7 @@ fn subquery(binder: &Binder<'_>, query: &Query, context: &Context<'_>, as_set: b
         as_set,
         ..QueryPlace::within(Some(context))
     };
-    syntax::stack::with_room(|| binder.query_at(query, place))
+    types::stack::with_room(|| binder.query_at(query, place))
 }
 
 fn apply(kind: ApplyKind, rel: Logical, context: &Context<'_>) {

@@ -9,7 +9,8 @@ use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateTable, TypeName};
 use types::{Error, Result, errno};
 
-use super::stored::columns_of_check;
+use super::from_place::cannot_reopen;
+use super::stored::check_new_constraint;
 use super::{Binder, check, column, create_table, engine, system_database};
 use crate::command::{Command, TableIsThere};
 
@@ -38,6 +39,7 @@ pub(super) fn bind(binder: &Binder<'_>, create: &CreateTable) -> Result<Option<C
         {
             return Err(error);
         }
+        check_reads_other(binder, create, &name)?;
     }
     Ok(Some(Command::TableIsThere(TableIsThere {
         name,
@@ -45,6 +47,18 @@ pub(super) fn bind(binder: &Binder<'_>, create: &CreateTable) -> Result<Option<C
         temporary: create.temporary,
         needs,
     })))
+}
+
+/// Error 1137: the query of CREATE TEMPORARY TABLE reads the temporary table that is there.
+fn check_reads_other(binder: &Binder<'_>, create: &CreateTable, name: &TableName) -> Result<()> {
+    let there = binder.env.temporary.find(&name.database, &name.name);
+    let Some(there) = there.filter(|_| create.temporary) else {
+        return Ok(());
+    };
+    match binder.opened.borrow().iter().any(|(id, _)| *id == there.id) {
+        true => Err(cannot_reopen(&name.name)),
+        false => Ok(()),
+    }
 }
 
 fn is_there(binder: &Binder<'_>, name: &TableName, temporary: bool) -> bool {
@@ -83,7 +97,10 @@ fn check_written(binder: &Binder<'_>, create: &CreateTable, name: &TableName) ->
         && columns.iter().all(|column| column.invisible)
         && create.select.is_none()
     {
-        return Err(Error::new(4028, "A table must have at least one visible column."));
+        return Err(Error::new(
+            errno::ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN,
+            "A table must have at least one visible column.",
+        ));
     }
     if !has_all {
         return Ok(());
@@ -91,7 +108,7 @@ fn check_written(binder: &Binder<'_>, create: &CreateTable, name: &TableName) ->
     let checks = check::bind_checks(binder, &name.name, &create.elements, &columns);
     let table = Table::of_columns(0, &name.database, &name.name, columns);
     for (check, column) in &checks {
-        columns_of_check(&table, check, *column)?;
+        check_new_constraint(&table, check, *column)?;
     }
     Ok(())
 }

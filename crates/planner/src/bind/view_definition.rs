@@ -220,7 +220,7 @@ struct TablesRead {
 
 impl TablesRead {
     fn add(&mut self, rel: &Logical, in_subquery: bool) {
-        syntax::stack::with_room(|| match rel {
+        types::stack::with_room(|| match rel {
             Logical::Get(get) if in_subquery => self.subqueries.push(get.table.id),
             Logical::Get(get) => self.from.push(get.table.id),
             Logical::Apply(apply) => {

@@ -347,6 +347,11 @@ pub(super) fn bind_assigned(
     let Some(value) = value else {
         return Ok(None);
     };
+    // The default of any column stands for that of a generated one, which is computed in any case.
+    if matches!(value, ast::Expr::Default(Some(_))) && is_generated(table, column) {
+        binder.scalar(value, context)?;
+        return Ok(None);
+    }
     refuse_generated(table, column)?;
     let ty = table.stored_type(column);
     let bound = binder.hinted(value, Some(ty), context)?;
@@ -358,6 +363,12 @@ pub(super) fn bind_assigned(
     // Text that is not well formed is stored as text is, where expressions take it for bytes.
     let bound = bound.as_ill_formed().cloned().unwrap_or(bound);
     Ok(Some(bound))
+}
+
+/// Whether the value of a relation's column is computed.
+pub fn is_generated(relation: &Relation, column: usize) -> bool {
+    let table = relation.table();
+    table.is_some_and(|table| table.columns[column].generated.is_some())
 }
 
 /// Error 3105 if a value is given for a generated column.

@@ -210,10 +210,13 @@ impl ShadowLayout {
         };
         let value = match *from == column.ty {
             true => value,
+            false if is_copied_as_it_is(from, &column.ty) && is_too_long(&value, &column.ty) => {
+                self.truncated(column, row_number)?;
+                first_characters(value, column.ty.length)
+            }
             false => {
                 warn_of_double(&value, from, &column.ty, eval)?;
-                functions::assign::value(value, from, &column.ty, label, row_number, eval)
-                    .map_err(|error| as_copied(error, from, column, row_number))?
+                functions::assign::value(value, from, &column.ty, label, row_number, eval)?
             }
         };
         if !value.is_null() || column.nullable {
@@ -229,11 +232,19 @@ impl ShadowLayout {
                 "Invalid use of NULL value",
             ));
         }
-        eval.warnings.push(types::Warning::warning(
-            errno::WARN_DATA_TRUNCATED,
-            format!("Data truncated for column '{}' at row {row_number}", column.name),
-        ));
+        self.truncated(column, row_number)?;
         self.for_null(column)
+    }
+
+    /// Warning 1265, which is an error in strict mode.
+    fn truncated(&self, column: &Column, row_number: u64) -> Result<()> {
+        let message = format!("Data truncated for column '{}' at row {row_number}", column.name);
+        if self.context.0.sql_mode.strict {
+            return Err(Error::new(errno::WARN_DATA_TRUNCATED, message));
+        }
+        let warnings = &self.context.0.warnings;
+        warnings.push(types::Warning::warning(errno::WARN_DATA_TRUNCATED, message));
+        Ok(())
     }
 
     /// What a NOT NULL column takes for NULL.
@@ -487,18 +498,32 @@ fn is_copied_as_integer(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// MySQL copies from VARCHAR to VARCHAR by a function of its own, with another error.
-fn as_copied(error: Error, from: &SqlType, column: &Column, row_number: u64) -> Error {
-    let ty = &column.ty;
-    let is_copy = from.kind == TypeKind::VarChar
-        && ty.kind == TypeKind::VarChar
-        && from.collation.charset() == ty.collation.charset();
-    match error.code {
-        errno::ER_DATA_TOO_LONG if is_copy => Error::new(
-            errno::WARN_DATA_TRUNCATED,
-            format!("Data truncated for column '{}' at row {row_number}", column.name),
-        ),
-        _ => error,
+/// MySQL copies from VARCHAR to VARCHAR by a function of its own, for which blanks at the end are like other characters.
+fn is_copied_as_it_is(from: &SqlType, to: &SqlType) -> bool {
+    from.kind == TypeKind::VarChar
+        && to.kind == TypeKind::VarChar
+        && from.collation.charset() == to.collation.charset()
+}
+
+/// Whether a text has more characters than its new type.
+fn is_too_long(value: &Value, to: &SqlType) -> bool {
+    let most = to.length as usize;
+    match value {
+        Value::String(text) => text.len() > most && text.chars().count() > most,
+        Value::Bytes(bytes) => bytes.len() > most,
+        _ => false,
+    }
+}
+
+fn first_characters(value: Value, most: u32) -> Value {
+    let most = most as usize;
+    match value {
+        Value::String(text) => Value::String(text.chars().take(most).collect()),
+        Value::Bytes(mut bytes) => {
+            bytes.truncate(most);
+            Value::Bytes(bytes)
+        }
+        other => other,
     }
 }
 

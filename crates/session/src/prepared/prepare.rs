@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use functions::Strictness;
+use planner::Place;
 use planner::command::Command;
 use planner::plan::ResultColumn;
 use syntax::Parsed;
@@ -34,14 +35,14 @@ pub struct Checked {
     text: Arc<str>,
     parsed: Parsed,
     columns: Vec<ResultColumn>,
-    parameter_types: Vec<Option<SqlType>>,
+    places: Vec<Place>,
 }
 
 impl Checked {
     /// `database`: the one that is selected at present.
     pub fn into_statement(self, database: Option<Arc<str>>) -> Statement {
-        let types = self.parameter_types;
-        let has_types = types.iter().any(Option::is_some);
+        let types = self.places.iter().map(|place| place.converted);
+        let has_types = types.clone().any(|ty| ty.is_some());
         Statement {
             parameters: self.parsed.parameters,
             is_plain: !has_types && self.parsed.row_counts.is_empty() && self.parsed.set_vars.is_empty(),
@@ -49,7 +50,7 @@ impl Checked {
             parsed: Arc::new(self.parsed),
             database,
             parameter_types: match has_types {
-                true => types.into(),
+                true => types.collect(),
                 false => Arc::default(),
             },
         }
@@ -72,8 +73,8 @@ pub fn run(session: &mut Session, text: &[u8], out: &mut dyn PacketSink) -> io::
     };
     let columns = std::mem::take(&mut checked.columns);
     let collation = session.settings.collation_connection;
-    let types = checked.parameter_types.iter();
-    let parameters: Vec<ResultColumn> = types.map(|ty| parameter_column(*ty, collation)).collect();
+    let announced = checked.places.iter().map(|place| place.announced);
+    let parameters: Vec<ResultColumn> = announced.map(|ty| parameter_column(ty, collation)).collect();
     let statement = checked.into_statement(session.database.clone());
     let id = match session.prepared.add(statement, session.prepared_max()) {
         Ok(id) => id,
@@ -109,8 +110,8 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
     if !parsed.statement.commits_implicitly() {
         transaction_rules::check_read_write(session, &parsed.statement)?;
     }
-    let types = RefCell::new(vec![None; parsed.parameters]);
-    let columns = match compile::compile(session, &parsed, Parameters::Untyped(Some(&types)))? {
+    let places = RefCell::new(vec![Place::default(); parsed.parameters]);
+    let columns = match compile::compile(session, &parsed, Parameters::Untyped(Some(&places)))? {
         Compiled::Plan(plan) => {
             session.client.check_privileges(&plan.accesses)?;
             plan_columns(&plan.plan).to_vec()
@@ -129,7 +130,7 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
         text,
         parsed,
         columns,
-        parameter_types: types.into_inner(),
+        places: places.into_inner(),
     })
 }
 

@@ -4,8 +4,12 @@
 //! them again before it replies. FLUSH TABLES WITH READ LOCK takes a READ lock on each existing table. So it
 //! waits for transactions that have written, and new tables can be created while it is held.
 
-use cluster::metadata_lock::{SessionLocks, Use};
-use cluster::wait::WaitLimit;
+use std::collections::HashSet;
+use std::time::Instant;
+
+use cluster::metadata_lock::Use;
+use cluster::wait::{Deadline, WaitLimit};
+use ddl::HeldTables;
 use planner::command::TableToLock;
 use schema::definition::TableName;
 use schema::model::{INFORMATION_SCHEMA, Table, wrong_object};
@@ -136,10 +140,16 @@ pub fn lock_all(session: &mut Session) -> Result<()> {
     session.table_locks.unlock();
     let cluster = &session.shared.engine.cluster;
     let lease_term = lease_term(cluster);
+    // Tables that are created during the wait are not waited for, as they may be created afterwards.
+    let before = cluster.schema();
+    let tables_before = || before.databases.values().flat_map(|d| d.tables.values());
+    let ids: HashSet<i64> = tables_before().map(|table| table.id).collect();
+    let names: HashSet<(&str, &str)> = tables_before().map(|table| name_of(table)).collect();
     let locks = acquire_present(session, || {
         let schema = cluster.schema();
         let tables = schema.databases.values().flat_map(|d| d.tables.values());
-        Ok(tables.map(|table| (table.id, false)).collect())
+        let known = tables.filter(|table| ids.contains(&table.id) || names.contains(&name_of(table)));
+        Ok(known.map(|table| (table.id, false)).collect())
     })?;
     session
         .table_locks
@@ -147,42 +157,53 @@ pub fn lock_all(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
+fn name_of(table: &Table) -> (&str, &str) {
+    (&table.database, &table.name)
+}
+
 fn ids(tables: &[LockedTable]) -> Vec<(i64, bool)> {
     tables.iter().map(|one| (one.id, one.write)).collect()
 }
 
 /// Locks the tables that `find` returns now. During the wait, a table may have been replaced by another one of the
-/// same name. So `find` is called again while the locks are held, until it returns what is locked.
+/// same name. So `find` is called again while the locks are held, until all that it returns is locked.
+///
+/// # Errors
+/// 1205 once all of it has taken longer than `lock_wait_timeout`; 1317 when interrupted; those of `find`.
 fn acquire_present(
     session: &Session,
     mut find: impl FnMut() -> Result<Vec<(i64, bool)>>,
-) -> Result<SessionLocks> {
+) -> Result<HeldTables> {
+    let start = Instant::now();
+    let timeout = session.settings.run.metadata_lock_wait;
+    let mut limit = WaitLimit {
+        timeout,
+        interrupt: &session.process.interrupt,
+    };
     let mut wanted = find()?;
     loop {
-        let locks = acquire(session, wanted.iter().copied())?;
+        let locks = acquire(session, wanted.iter().copied(), &limit)?;
+        let locked: HashSet<&(i64, bool)> = wanted.iter().collect();
         let present = find()?;
-        if present == wanted {
+        if present.iter().all(|table| locked.contains(table)) {
             return Ok(locks);
         }
+        limit.timeout = timeout.saturating_sub(start.elapsed());
+        Deadline::new(&limit).next_sleep()?;
         wanted = present;
     }
 }
 
 /// Locks stored tables. A table that is named twice gets the stronger lock.
-fn acquire(session: &Session, tables: impl Iterator<Item = (i64, bool)>) -> Result<SessionLocks> {
+fn acquire(
+    session: &Session,
+    tables: impl Iterator<Item = (i64, bool)>,
+    limit: &WaitLimit<'_>,
+) -> Result<HeldTables> {
     let mut wanted: Vec<(i64, bool)> = tables.filter(|(id, _)| *id >= 0).collect();
     wanted.sort_unstable_by(|a, b| b.cmp(a));
     wanted.dedup_by_key(|(id, _)| *id);
-    let limit = WaitLimit {
-        timeout: session.settings.run.metadata_lock_wait,
-        interrupt: &session.process.interrupt,
-    };
-    session
-        .shared
-        .engine
-        .cluster
-        .metadata_locks()
-        .lock_for_session(&wanted, &limit)
+    session.shared.catalog.changer.lock_tables(&wanted, limit)
 }
 
 /// UNLOCK TABLES: commits, if LOCK TABLES has locked something.

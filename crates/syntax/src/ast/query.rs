@@ -33,6 +33,25 @@ impl Query {
     pub fn of_select(select: Select) -> Self {
         Self::of(QueryBody::Select(Box::new(select)))
     }
+
+    /// Whether it has no clauses around its body.
+    pub fn is_bare(&self) -> bool {
+        self.with.is_none()
+            && self.order_by.is_empty()
+            && self.limit.is_none()
+            && self.locking.is_empty()
+            && self.into.is_none()
+    }
+}
+
+impl QueryBody {
+    /// What is in the parentheses that are all of a body: its query's clauses may be those around.
+    pub fn unwrapped(&self) -> &Self {
+        match self {
+            Self::Nested(query) if query.is_bare() => query.body.unwrapped(),
+            body => body,
+        }
+    }
 }
 
 /// Where INTO was written.

@@ -45,13 +45,16 @@ pub fn create_table(parser: &mut Parser<'_>, temporary: bool) -> Result<Statemen
     let options = table_options::table_options(parser)?;
     let partitioning = partition::partitioning(parser)?.map(Box::new);
     let select = create_select(parser)?;
-    if elements.is_empty() && select.is_none() {
+    let has_column = elements
+        .iter()
+        .any(|element| matches!(element, TableElement::Column(_)));
+    if !has_column && select.is_none() {
         if !parser.at_statement_end() {
             return parser.fail();
         }
         return Err(Error::new(
-            errno::ER_TABLE_MUST_HAVE_COLUMNS,
-            "A table must have at least 1 column",
+            errno::ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN,
+            "A table must have at least one visible column.",
         ));
     }
     Ok(Statement::CreateTable(Box::new(CreateTable {
@@ -698,7 +701,7 @@ mod tests {
             ),
             ("create temporary t (a int)", 1064),
             ("alter temporary table t add b int", 1064),
-            ("create table t", 1113),
+            ("create table t", 4028),
             ("create table t ()", 1064),
             ("create table t (a)", 1064),
             ("create table t (a int,)", 1064),

@@ -479,6 +479,27 @@ mod tests {
     }
 
     #[test]
+    fn deep_expressions_are_read() {
+        // What is read is dropped on the stack of a connection's thread.
+        let thread = std::thread::Builder::new().stack_size(16 << 20);
+        let deep = thread.spawn(|| {
+            let many = |piece: &str, count: usize| piece.repeat(count);
+            for text in [
+                format!("1{}", many("+a*b", 1900)),
+                format!("{}1{}", many("(1+", 1900), many(")", 1900)),
+                format!("{}1{}", many("abs(", 1900), many(")", 1900)),
+                format!("1{}", many(" = 1", 1900)),
+                format!("1{}", many(" xor 1", 1900)),
+                format!("{}1{}", many("if(a, ", 1900), many(", 2)", 1900)),
+                format!("{}1", many("not ", 1900)),
+            ] {
+                assert!(parse_expression(&text, sql_mode()).is_ok(), "{}", &text[..40]);
+            }
+        });
+        deep.unwrap().join().unwrap();
+    }
+
+    #[test]
     fn nesting_is_bounded_and_chains_are_not() {
         let many = |piece: &str, count: usize| piece.repeat(count);
         for text in [

@@ -210,6 +210,10 @@ fn call_form(parser: &mut Parser<'_>, keyword: Kw) -> Result<Option<Expr>> {
             parser.advance();
             exists(parser)?
         }
+        Kw::NOW if calls::is_glued(parser) => clock(parser, "now", true)?,
+        Kw::CURTIME if calls::is_glued(parser) => clock(parser, "curtime", true)?,
+        Kw::SYSDATE if calls::is_glued(parser) => clock(parser, "sysdate", true)?,
+        Kw::CURDATE if calls::is_glued(parser) => clock(parser, "curdate", false)?,
         Kw::CAST => cast::cast(parser)?,
         Kw::CONVERT => cast::convert(parser)?,
         Kw::ROW => row(parser)?,
@@ -331,13 +335,19 @@ fn clock(parser: &mut Parser<'_>, name: &str, precision: bool) -> Result<Expr> {
     parser.advance();
     let mut args = Vec::new();
     if parser.eat_kind(Kind::LeftParen) {
-        if precision && parser.kind() != Kind::RightParen {
-            args.push(parser.expression()?);
+        // MySQL's grammar has only an integer here.
+        if precision && parser.kind() == Kind::Integer && parser.word().parse::<u64>().is_ok() {
+            args.push(parser.primary()?);
         }
         parser.expect_kind(Kind::RightParen)?;
     }
     parser.grow()?;
     Ok(call(name, args))
+}
+
+/// `DISTINCT` or its other spelling.
+fn eat_distinct(parser: &mut Parser<'_>) -> bool {
+    parser.eat(Kw::DISTINCT) || parser.eat(Kw::DISTINCTROW)
 }
 
 fn aggregate(parser: &mut Parser<'_>, name: &'static str, arguments: usize) -> Result<Expr> {
@@ -348,8 +358,9 @@ fn aggregate(parser: &mut Parser<'_>, name: &'static str, arguments: usize) -> R
     parser.advance();
     parser.expect_kind(Kind::LeftParen)?;
     let mut args = Vec::new();
-    let distinct = may_be_distinct && parser.eat(Kw::DISTINCT);
-    if !distinct && name != "json_objectagg" {
+    let distinct = may_be_distinct && eat_distinct(parser);
+    // COUNT(DISTINCT ...) takes a list and no ALL.
+    if name != "json_objectagg" && !(distinct && name == "count") {
         parser.eat(Kw::ALL);
     }
     if name == "count" && !distinct && parser.eat_kind(Kind::Star) {
@@ -372,7 +383,7 @@ fn group_concat(parser: &mut Parser<'_>) -> Result<Expr> {
     }
     parser.advance();
     parser.expect_kind(Kind::LeftParen)?;
-    let distinct = parser.eat(Kw::DISTINCT);
+    let distinct = eat_distinct(parser);
     let args = parser.comma_separated(Parser::expression)?;
     let order_by = clauses::order_by(parser)?;
     let separator = if parser.eat(Kw::SEPARATOR) {

@@ -21,7 +21,7 @@ pub fn json_table(parser: &mut Parser<'_>) -> Result<TableRef> {
             "Every table function must have an alias",
         ));
     };
-    parser.grow()?;
+    parser.grow_tables()?;
     Ok(TableRef::Json(JsonTable {
         document,
         root,
@@ -36,7 +36,7 @@ fn json_table_level(parser: &mut Parser<'_>) -> Result<JsonTableLevel> {
     parser.expect_kind(Kind::LeftParen)?;
     let columns = parser.comma_separated(|parser| parser.nested(json_table_column))?;
     parser.expect_kind(Kind::RightParen)?;
-    parser.grow()?;
+    parser.grow_tables()?;
     Ok(JsonTableLevel { path, columns })
 }
 

@@ -61,11 +61,14 @@ use crate::lexer::token::{Kind, Token};
 use crate::{near, syntax_message};
 use literal::{text_of_bytes, unquote, unquote_name};
 
-/// How deep calls, unary operators and other nested parts may be nested in the text.
-pub const MAX_NESTING: u32 = 300;
+/// How deep calls, unary operators and other nested parts may be nested in the text. MySQL's stack ends at about as
+/// many.
+pub const MAX_NESTING: u32 = 2000;
 /// How high the tree of an expression may be: `1 + 1 + 1 ...` grows without nesting. Because of the limit,
 /// every walk over an expression may recurse.
-pub const MAX_HEIGHT: u32 = 256;
+pub const MAX_HEIGHT: u32 = 2000;
+/// How high a tree of joined tables may be. MySQL joins 61 tables.
+pub const MAX_TABLES: u32 = 256;
 /// How many parentheses may be open around one operand, query or list of tables. They are counted in a loop
 /// and add nothing to the tree, so the limit is that of MySQL's parser and not that of a stack.
 pub const MAX_PARENTHESES: u32 = 32_000;
@@ -100,6 +103,8 @@ pub struct Parser<'a> {
     depth: u32,
     /// Height of the tallest expression finished since the frame of [`Self::apart`] began.
     height: u32,
+    /// The same of the trees of tables.
+    tables: u32,
 }
 
 impl<'a> Parser<'a> {
@@ -122,6 +127,7 @@ impl<'a> Parser<'a> {
             operand: None,
             depth: 0,
             height: 0,
+            tables: 0,
         }
     }
 
@@ -520,16 +526,17 @@ impl<'a> Parser<'a> {
             return Err(self.too_deep(MAX_NESTING));
         }
         self.depth += 1;
-        let parsed = crate::stack::with_room(|| self.apart(parse));
+        let parsed = types::stack::with_room(|| self.apart(parse));
         self.depth -= 1;
         parsed
     }
 
     /// Runs `parse` for one of several parts of an expression. The height of each part counts from zero.
     pub fn apart<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let outside = std::mem::take(&mut self.height);
+        let outside = (std::mem::take(&mut self.height), std::mem::take(&mut self.tables));
         let parsed = parse(self);
-        self.height = outside.max(self.height);
+        self.height = outside.0.max(self.height);
+        self.tables = outside.1.max(self.tables);
         parsed
     }
 
@@ -537,10 +544,19 @@ impl<'a> Parser<'a> {
     /// frame of [`Self::apart`].
     pub fn grow(&mut self) -> Result<()> {
         self.height += 1;
-        if self.height > MAX_HEIGHT {
-            return Err(self.too_deep(MAX_HEIGHT));
+        match self.height > MAX_HEIGHT {
+            true => Err(self.too_deep(MAX_HEIGHT)),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// As [`Self::grow`], in a tree of tables.
+    pub fn grow_tables(&mut self) -> Result<()> {
+        self.tables += 1;
+        match self.tables > MAX_TABLES {
+            true => Err(self.too_deep(MAX_TABLES)),
+            false => self.grow(),
+        }
     }
 
     pub fn binary(&mut self, op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {

@@ -42,7 +42,7 @@ pub fn user_variable_spelling(parser: &mut Parser<'_>) -> Result<String> {
     let name = match parser.kind() {
         Kind::QuotedWord if adjacent => unquote_name(parser.word()),
         Kind::Text if adjacent => unquote(parser.word(), parser.backslash_escapes()),
-        Kind::Word | Kind::Integer | Kind::Decimal if adjacent => {
+        Kind::Dot | Kind::Word | Kind::Integer | Kind::Decimal if adjacent => {
             let start = parser.start();
             parser.advance();
             while parser.start() == parser.previous_end()

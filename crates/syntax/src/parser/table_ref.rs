@@ -71,7 +71,7 @@ fn joins_behind(parser: &mut Parser<'_>, mut last: TableRef) -> Result<TableRef>
         if matches!(kind, JoinKind::Left | JoinKind::Right) {
             return parser.fail();
         }
-        parser.grow()?;
+        parser.grow_tables()?;
         last = join_to_leftmost(kind, left, last);
     }
     Ok(last)
@@ -84,7 +84,7 @@ fn join(
     right: TableRef,
     condition: JoinCondition,
 ) -> Result<TableRef> {
-    parser.grow()?;
+    parser.grow_tables()?;
     Ok(TableRef::Join(Box::new(Join {
         kind,
         left,
@@ -160,7 +160,7 @@ fn odbc_join(parser: &mut Parser<'_>) -> Result<TableRef> {
     parser.name()?;
     let joined = parser.nested(joined_tables)?;
     parser.expect_kind(Kind::RightBrace)?;
-    parser.grow()?;
+    parser.grow_tables()?;
     Ok(TableRef::Nested(vec![joined]))
 }
 
@@ -173,11 +173,11 @@ fn parenthesised_from(parser: &mut Parser<'_>) -> Result<Parenthesised> {
         false => Parenthesised::Tables(parser.nested(table_refs)?),
     };
     parser.expect_kind(Kind::RightParen)?;
-    parser.grow()?;
+    parser.grow_tables()?;
     for _ in 1..open {
         if parser.kind() != Kind::RightParen {
             inner = parenthesised_behind(parser, inner)?;
-            parser.grow()?;
+            parser.grow_tables()?;
         }
         parser.expect_kind(Kind::RightParen)?;
     }
@@ -210,7 +210,7 @@ fn derived_table(parser: &mut Parser<'_>, lateral: bool, query: Box<Query>) -> R
         ));
     };
     let columns = clauses::column_list(parser)?;
-    parser.grow()?;
+    parser.grow_tables()?;
     Ok(TableRef::Derived(DerivedTable {
         lateral,
         query,

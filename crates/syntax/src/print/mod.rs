@@ -17,6 +17,7 @@ mod expr;
 mod function;
 mod json_table;
 mod operators;
+mod position;
 mod printer;
 mod query;
 mod style;

@@ -1,18 +1,23 @@
 //! Queries: query expressions, query blocks, tables.
 
 use super::printer::Printer;
-use super::{json_table, window};
+use super::{json_table, position, window};
 use crate::ast::{
     DerivedTable, IndexHint, IndexHintKind, Join, JoinCondition, JoinKind, Limit, LockWait, LockingClause,
-    NamedTable, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator, TableRef, With,
+    NamedTable, Query, QueryBody, Select, SelectItem, SetOperator, TableRef, With,
 };
 
 pub fn query(printer: &mut Printer<'_>, query: &Query) {
+    // Parentheses around all of it are not printed.
+    if let (true, QueryBody::Nested(inner)) = (query.is_bare(), &query.body) {
+        return printer.query(inner);
+    }
     if let Some(with) = &query.with {
         with_clause(printer, with);
     }
-    query_body(printer, &query.body);
-    order_by(printer, &query.order_by);
+    let body = query.body.unwrapped();
+    query_body(printer, body);
+    order_by(printer, query, body);
     if let Some(limit) = &query.limit {
         put_limit(printer, limit);
     }
@@ -96,14 +101,9 @@ fn query_body(printer: &mut Printer<'_>, body: &QueryBody) {
 
 /// The block that is all of a query in parentheses, which need not be printed then.
 fn lone_block(query: &Query) -> Option<&QueryBody> {
-    let is_bare = query.with.is_none()
-        && query.order_by.is_empty()
-        && query.limit.is_none()
-        && query.locking.is_empty()
-        && query.into.is_none();
     match &query.body {
-        QueryBody::Nested(query) if is_bare => lone_block(query),
-        QueryBody::Select(_) | QueryBody::Values(_) if is_bare => Some(&query.body),
+        QueryBody::Nested(inner) if query.is_bare() => lone_block(inner),
+        QueryBody::Select(_) | QueryBody::Values(_) if query.is_bare() => Some(&query.body),
         _ => None,
     }
 }
@@ -134,7 +134,9 @@ fn put_select(printer: &mut Printer<'_>, select: &Select) {
     }
     if !select.group_by.is_empty() {
         printer.put(" group by ");
-        printer.separated(&select.group_by, ",", |printer, item| printer.expr(&item.expr));
+        printer.separated(&select.group_by, ",", |printer, item| {
+            position::group_key(printer, &item.expr, select);
+        });
         if select.rollup {
             printer.put(" with rollup");
         }
@@ -308,12 +310,17 @@ fn join_condition(printer: &mut Printer<'_>, join: &Join) {
     }
 }
 
-fn order_by(printer: &mut Printer<'_>, items: &[OrderItem]) {
-    if items.is_empty() {
+fn order_by(printer: &mut Printer<'_>, query: &Query, body: &QueryBody) {
+    if query.order_by.is_empty() {
         return;
     }
     printer.put(" order by ");
-    printer.order_items(items);
+    printer.separated(&query.order_by, ",", |printer, item| {
+        position::order_key(printer, &item.expr, body, query.limit.is_some());
+        if item.descending {
+            printer.put(" desc");
+        }
+    });
 }
 
 fn put_limit(printer: &mut Printer<'_>, limit: &Limit) {

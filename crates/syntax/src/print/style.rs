@@ -22,6 +22,11 @@ pub trait Names {
         None
     }
 
+    /// Whether positions in GROUP BY and ORDER BY are printed as what they mean.
+    fn expands_positions(&self) -> bool {
+        false
+    }
+
     /// The pairs of columns that USING or NATURAL of a join compares. `None`: the clause itself is printed.
     fn joined(&self, _join: &Join) -> Option<Vec<(ColumnName, ColumnName)>> {
         None

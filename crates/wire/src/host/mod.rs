@@ -6,7 +6,7 @@ mod pattern;
 use std::net::{IpAddr, SocketAddr};
 
 pub use network::{Network, NetworkError};
-pub use pattern::{Specificity, host_specificity};
+pub use pattern::{Specificity, host_specificity, host_specificity_for_host};
 
 /// Where a client comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

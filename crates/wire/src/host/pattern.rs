@@ -45,13 +45,26 @@ pub fn host_specificity(pattern: &str, origin: Origin) -> Option<Specificity> {
         Origin::Address(ip) => fits(&ip.to_string()),
         Origin::Socket => false,
     };
-    if !fits(&host) && !by_address {
-        return None;
+    (fits(&host) || by_address).then(|| of_matching(pattern))
+}
+
+/// The same for something that runs in the name of an account with the host `host`, which may be a pattern itself.
+pub fn host_specificity_for_host(pattern: &str, host: &str) -> Option<Specificity> {
+    if let Ok(ip) = host.parse() {
+        return host_specificity(pattern, Origin::Address(ip));
     }
-    Some(match first_wildcard(pattern) {
+    match pattern {
+        "" => Some(Specificity::Empty),
+        "%" => Some(Specificity::Anything),
+        _ => like(pattern.as_bytes(), host.as_bytes()).then(|| of_matching(pattern)),
+    }
+}
+
+fn of_matching(pattern: &str) -> Specificity {
+    match first_wildcard(pattern) {
         Some(position) => Specificity::Pattern(position),
         None => Specificity::Exact,
-    })
+    }
 }
 
 fn first_wildcard(pattern: &str) -> Option<usize> {

@@ -4,28 +4,38 @@
 use mysql::prelude::Queryable;
 use mysql::{Conn, TxOpts};
 
-use super::{connect, text, threads, try_again};
+use super::{Mode, connect, connect_as, text, threads, try_again};
 use crate::server::Address;
 
 const THREADS: u64 = 8;
 const INCREMENTS: u64 = 50;
 
 pub fn check(address: &Address) -> Result<(), String> {
+    check_in(Mode::Pessimistic, address)
+}
+
+pub fn check_optimistic(address: &Address) -> Result<(), String> {
+    check_in(Mode::Optimistic, address)
+}
+
+fn check_in(mode: Mode, address: &Address) -> Result<(), String> {
     let mut conn = connect(address)?;
+    conn.query_drop("DROP TABLE IF EXISTS counters").map_err(text)?;
     conn.query_drop("CREATE TABLE counters (id INT PRIMARY KEY, v INT NOT NULL, w INT NOT NULL, KEY w (w))")
         .map_err(text)?;
-    conn.query_drop("INSERT INTO counters VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 0)")
+    conn.query_drop("INSERT INTO counters VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0), (4, 0, 0), (5, 0, 0)")
         .map_err(text)?;
     for level in ["REPEATABLE READ", "READ COMMITTED"] {
         conn.query_drop("UPDATE counters SET v = 0, w = 0")
             .map_err(text)?;
         threads(THREADS, |_| {
-            let mut conn = connect(address)?;
+            let mut conn = connect_as(mode, address)?;
             conn.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))
                 .map_err(text)?;
             for _ in 0..INCREMENTS {
                 one_statement(&mut conn)?;
                 read_for_update(&mut conn)?;
+                read_then_lock(&mut conn)?;
                 insert_or_update(&mut conn)?;
                 by_secondary_index(&mut conn)?;
             }
@@ -35,7 +45,7 @@ pub fn check(address: &Address) -> Result<(), String> {
             .query("SELECT v, w FROM counters ORDER BY id")
             .map_err(text)?;
         let all = THREADS * INCREMENTS;
-        let expected = [(all, 0), (all, 0), (all, 0), (0, all)];
+        let expected = [(all, 0), (all, 0), (all, 0), (0, all), (all, 0)];
         if values != expected {
             return Err(format!("{level}: {values:?}, expected {expected:?}"));
         }
@@ -67,6 +77,18 @@ fn read_for_update(conn: &mut Conn) -> Result<(), String> {
         // A missing counter stays at zero, and the sum at the end shows it.
         let value = value.unwrap_or(0);
         transaction.exec_drop("UPDATE counters SET v = ? WHERE id = ?", (value + 1, 2))?;
+        transaction.commit()
+    })
+}
+
+/// The row may change between the snapshot and the lock, and the server adds.
+fn read_then_lock(conn: &mut Conn) -> Result<(), String> {
+    retry(conn, |conn| {
+        let mut transaction = conn.start_transaction(TxOpts::default())?;
+        transaction.query_drop("SELECT v FROM counters WHERE id = 5")?;
+        let locked: Option<u64> = transaction.query_first("SELECT v FROM counters WHERE id = 5 FOR SHARE")?;
+        let condition = format!("id = 5 AND v = {}", locked.unwrap_or(0));
+        transaction.query_drop(format!("UPDATE counters SET v = v + 1 WHERE {condition}"))?;
         transaction.commit()
     })
 }

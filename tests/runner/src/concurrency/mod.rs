@@ -54,6 +54,20 @@ pub fn check(address: &Address, report: &mut Report) {
     ] {
         report.check(&format!("concurrency: {name}"), promise(address));
     }
+    for (name, promise) in [
+        (
+            "no update of optimistic transactions is lost",
+            lost_update::check_optimistic as fn(&Address) -> Result<(), String>,
+        ),
+        (
+            "one order explains all reads and commits of optimistic transactions",
+            histories::check_optimistic,
+        ),
+    ] {
+        if address.stemdb {
+            report.check(&format!("concurrency: {name}"), promise(address));
+        }
+    }
     kills::check(address, report);
 }
 
@@ -76,9 +90,26 @@ fn connect(address: &Address) -> Result<Conn, String> {
     address.connect_to(DATABASE).map_err(text)
 }
 
-/// Whether a transaction is to be repeated: deadlock or lock wait time-out.
+/// How transactions find that others have changed their rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Pessimistic,
+    Optimistic,
+}
+
+/// A connection whose transactions are of a mode.
+fn connect_as(mode: Mode, address: &Address) -> Result<Conn, String> {
+    let mut conn = connect(address)?;
+    if mode == Mode::Optimistic {
+        conn.query_drop("SET SESSION stemdb_transaction_mode = 'optimistic'")
+            .map_err(text)?;
+    }
+    Ok(conn)
+}
+
+/// Whether a transaction is to be repeated: deadlock, lock wait time-out, or a conflict of an optimistic one.
 fn try_again(error: &mysql::Error) -> bool {
-    matches!(code(error), 1205 | 1213)
+    matches!(code(error), 1205 | 1213 | 9007)
 }
 
 /// Runs `work` on `count` threads, each with its number. Returns their results, or the first error.

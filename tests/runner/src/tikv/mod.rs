@@ -14,6 +14,7 @@
 //! - [`nodes`]: two servers of one cluster: shared state, messages, takeover.
 //! - [`regions`]: tables created as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
+//! - [`table_locks`]: LOCK TABLES on one server and statements on another.
 
 mod backfill;
 mod cluster;
@@ -26,6 +27,7 @@ mod lease;
 mod nodes;
 mod regions;
 mod rolling;
+mod table_locks;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

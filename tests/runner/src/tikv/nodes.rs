@@ -12,7 +12,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Row};
 
 use super::cluster::Cluster;
-use super::new_database;
+use super::{new_database, table_locks};
 use crate::concurrency::{foreign_keys, partitions};
 use crate::report::Report;
 use crate::server::Server;
@@ -48,6 +48,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         "nodes: rows stay while partitions change",
         partitions::check_over(&one.address, &two.address),
     );
+    table_locks::check(cluster, &one, &two, report);
     report.check("nodes: KILL over nodes", kill(&one, &two));
     report.check("nodes: accounts are those of all", accounts(&one, &two));
     report.check("nodes: everybody's connections are listed", listed(&one, &two));
@@ -63,11 +64,18 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Statements that wait for a lock of the other node, and what they read afterwards; GET_LOCK across nodes.
+/// Statements that wait for a lock of the other node, and what they read afterwards; LOCK TABLES and GET_LOCK
+/// across nodes.
 fn races(one: &Server, two: &Server, report: &mut Report) {
     let selection = Selection {
         directory: PathBuf::from("tests/sql"),
-        filters: vec!["transactions/races_".to_owned(), "session/user_locks".to_owned()],
+        filters: [
+            "transactions/races_",
+            "transactions/lock_tables_waits",
+            "session/user_locks",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
     };
     let servers = Servers {
         main: one.address.opts(),

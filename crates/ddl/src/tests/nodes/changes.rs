@@ -196,12 +196,7 @@ fn lock_tables_elsewhere_is_waited_for() {
     let ctx = context();
     let id = table(&two, "t").id;
     for write in [false, true] {
-        let locked = two
-            .cluster()
-            .metadata_locks()
-            .clone()
-            .lock_for_session(&[(id, write)], &ctx.limit())
-            .unwrap();
+        let locked = two.lock_tables(&[(id, write)], &ctx.limit()).unwrap();
         let change = vec![add_column(column("c", int()), Position::Last)];
         assert_eq!(code(alter_with(&one, "t", change, &impatient())), 1205);
         drop(locked);

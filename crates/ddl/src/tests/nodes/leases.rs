@@ -179,9 +179,10 @@ fn tables_that_were_locked_under_a_lost_lease_are_unlocked() {
     beside(&two, || make_table(&one, 3));
     let id = table(&two, "t").id;
     let ctx = context();
-    let locks = two.cluster().metadata_locks().clone();
-    let held = locks.lock_for_session(&[(id, true)], &ctx.limit()).unwrap();
+    let held = two.lock_tables(&[(id, true)], &ctx.limit()).unwrap();
+    assert!(!is_open(&one));
     shared.outlive(&[&one]);
+    wait_until("the other node has unlocked it", || is_open(&one));
     let job = jobs::freeze(&one, "t");
     let rejoin = |node: &SchemaChanger| {
         node.cluster().node().unwrap().lose();
@@ -191,7 +192,24 @@ fn tables_that_were_locked_under_a_lost_lease_are_unlocked() {
     assert!(!is_open(&two), "frozen, and not locked by the session");
     jobs::abandon(&one, job);
     drop(held);
-    assert!(!is_open(&two), "the revoked lock does not open the table");
+    assert!(!is_open(&two), "the lost lock does not open the table");
+}
+
+/// Nobody else has noticed that the lease was lost.
+#[test]
+fn a_node_that_joins_again_unlocks_what_its_sessions_have_locked() {
+    let shared = SharedStore::new();
+    let one = shared.running_node();
+    make_table(&one, 3);
+    let ctx = context();
+    let held = one
+        .lock_tables(&[(table(&one, "t").id, true)], &ctx.limit())
+        .unwrap();
+    assert!(!is_open(&one));
+    one.cluster().node().unwrap().lose();
+    wait_until("unlocked", || is_open(&one));
+    drop(held);
+    put(&one, 7).unwrap();
 }
 
 /// After a pause of the machine, its clock may say that the lease lasts. The store's timestamps show that it

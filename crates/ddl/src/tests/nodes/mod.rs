@@ -3,6 +3,7 @@
 
 mod changes;
 mod leases;
+mod locks;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -204,6 +204,7 @@ impl<'p> ForeignKeys<'p> {
         let entries: Vec<Vec<u8>> = entries.map(<[u8]>::to_vec).collect();
         self.lock_if_optimistic(&entries, writer.txn)?;
         writer.lock(entries.into_iter())?;
+        writer.find_outdated(images.iter().map(|image| image.key.as_slice()))?;
         for image in images {
             writer.delete(image)?;
         }

@@ -237,6 +237,7 @@ impl Insert<'_> {
             InsertMode::Insert => writer.lock_images(&images, false)?,
             InsertMode::Replace | InsertMode::Update(_) => writer.lock_images(&images, true)?,
         }
+        writer.find_outdated(images.iter().map(|image| image.key.as_slice()))?;
         if let Some(keys) = &mut self.keys {
             keys.lock_parents(rows.iter().map(|row| (None, &row.values)), writer.txn)?;
         }

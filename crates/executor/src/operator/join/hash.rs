@@ -1,6 +1,6 @@
 //! Partners by keys: the right side is held in a hash table.
 //!
-//! Rows are held in memory and counted. Keys are equal under the collations of their types. A key with a NULL
+//! Rows are held in memory and counted; if there is no memory for all of them, a block at a time. Keys are equal under the collations of their types. A key with a NULL
 //! has no partner, but for a mark join its comparison is NULL with all rows whose other keys are not
 //! different.
 
@@ -21,6 +21,7 @@ use super::partners::Partners;
 use super::right_side::RightSide;
 use crate::batch::RowWidths;
 use crate::env::Env;
+use crate::memory::Held;
 use crate::operator::project::evaluate;
 
 /// What a row costs in the table beside its columns and its key.
@@ -34,6 +35,8 @@ pub(in crate::operator) struct HashPartners<'p> {
     encoder: RowKeys,
     hasher: DefaultHashBuilder,
     table: Option<Table>,
+    /// What the table takes beside the rows.
+    held: Held,
     left: Option<LeftKeys>,
     row: usize,
     next: Next,
@@ -90,6 +93,7 @@ impl<'p> HashPartners<'p> {
             encoder: RowKeys::new(keys.iter().map(|key| key.left.ty()).collect())?,
             hasher: DefaultHashBuilder::default(),
             table: None,
+            held: Held::default(),
             left: None,
             row: 0,
             next: Next::Lookup,
@@ -123,14 +127,29 @@ impl<'p> HashPartners<'p> {
         })
     }
 
-    /// Reads the right side.
-    fn build(&self, env: &mut Env<'_, '_>) -> Result<Table> {
+    /// Reads the right side, or a block of it if there is no memory for all its rows and keys.
+    fn build(&mut self, env: &mut Env<'_, '_>) -> Result<Table> {
         let rows = self.right.rows(env)?;
-        let keys = self.side_keys(&rows, self.keys.iter().map(|key| &key.right), env)?;
+        let mark = env.eval().warnings.count();
+        let keys = self.right_keys(&rows, env)?;
+        if self.right.is_in_blocks() || self.held.try_resize(keys.size_bytes(), env.memory)? {
+            return self.table(rows, keys, env);
+        }
+        // They are computed again, block by block.
+        drop(keys);
+        drop(env.eval().warnings.take_back(mark));
+        let rows = self.right.first_of_blocks(rows, env)?;
+        let keys = self.right_keys(&rows, env)?;
+        self.table(rows, keys, env)
+    }
+
+    fn right_keys(&self, rows: &RecordBatch, env: &Env<'_, '_>) -> Result<SideKeys> {
+        self.side_keys(rows, self.keys.iter().map(|key| &key.right), env)
+    }
+
+    fn table(&mut self, rows: RecordBatch, keys: SideKeys, env: &Env<'_, '_>) -> Result<Table> {
+        self.held.resize(keys.size_bytes(), env.memory)?;
         let count = rows.num_rows();
-        let columns: usize = keys.columns.iter().map(|column| column.keys.size()).sum();
-        env.memory
-            .grow(keys.whole.size() + columns + count * ENTRY_BYTES)?;
         let mut table = Table {
             widths: RowWidths::of(&rows),
             rows,
@@ -206,6 +225,12 @@ impl Table {
 }
 
 impl SideKeys {
+    /// What they and the rows' entries take.
+    fn size_bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(|column| column.keys.size()).sum();
+        self.whole.size() + columns + self.whole.num_rows() * ENTRY_BYTES
+    }
+
     fn has_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
@@ -265,6 +290,25 @@ impl Partners for HashPartners<'_> {
         page.set_done(self.row);
         Ok(())
     }
+
+    fn is_in_blocks(&self) -> bool {
+        self.right.is_in_blocks()
+    }
+
+    fn is_last_block(&self) -> bool {
+        self.right.is_last_block()
+    }
+
+    fn next_block(&mut self, env: &mut Env<'_, '_>) -> Result<bool> {
+        self.table = None;
+        self.held.resize(0, env.memory)?;
+        if let Some(rows) = self.right.next_block(env)? {
+            let keys = self.right_keys(&rows, env)?;
+            self.table = Some(self.table(rows, keys, env)?);
+        }
+        Ok(self.table.is_some())
+    }
+
     fn row_bytes(&self) -> usize {
         self.table.as_ref().map_or(0, |table| table.widths.even)
     }

@@ -4,14 +4,16 @@
 //! pairs of rows, a page at a time: [`hash`] finds them by keys, [`nested`] pairs each row with all of the
 //! right side, [`lookup`] reads them from a table, and `super::apply` runs a subquery. It checks the join's
 //! condition on each pair and makes the output of the join's kind from it. All rows come in the order of the
-//! left side.
+//! left side. A right side for which there is no memory is paired [`in_blocks`].
 
 mod condition;
 mod hash;
+mod in_blocks;
 mod lookup;
 pub(super) mod nested;
 pub(super) mod page;
 pub(super) mod pairing;
+pub(super) mod pairs;
 pub(super) mod partners;
 pub(super) mod right_side;
 
@@ -23,7 +25,8 @@ use types::Result;
 use self::hash::HashPartners;
 use self::lookup::LookupPartners;
 use self::nested::AllPartners;
-use self::pairing::{JoinShape, Pairing};
+use self::pairing::Pairing;
+use self::pairs::JoinShape;
 use self::right_side::{RightSide, RowsTaken};
 use super::BoxOperator;
 use super::measured::MeasuredPartners;

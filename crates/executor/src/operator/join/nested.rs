@@ -33,17 +33,14 @@ impl<'p> AllPartners<'p> {
 
 impl Partners for AllPartners<'_> {
     fn begin(&mut self, left: &RecordBatch, env: &mut Env<'_, '_>) -> Result<bool> {
-        let (rows, _) = match &self.rows {
-            Some(rows) => rows,
-            None => {
-                let rows = self.right.rows(env)?;
-                let widths = RowWidths::of(&rows);
-                self.rows.insert((rows, widths))
-            }
-        };
+        if self.rows.is_none() {
+            let rows = self.right.rows(env)?;
+            let widths = RowWidths::of(&rows);
+            self.rows = Some((rows, widths));
+        }
         self.left_rows = left.num_rows();
         (self.row, self.right_row) = (0, 0);
-        Ok(rows.num_rows() > 0)
+        Ok(self.rows.as_ref().is_some_and(|(rows, _)| rows.num_rows() > 0))
     }
 
     fn find(&mut self, page: &mut Page, found: &[Found], _: &mut Env<'_, '_>) -> Result<()> {
@@ -64,6 +61,24 @@ impl Partners for AllPartners<'_> {
         }
         page.set_done(self.row);
         Ok(())
+    }
+
+    fn is_in_blocks(&self) -> bool {
+        self.right.is_in_blocks()
+    }
+
+    fn is_last_block(&self) -> bool {
+        self.right.is_last_block()
+    }
+
+    fn next_block(&mut self, env: &mut Env<'_, '_>) -> Result<bool> {
+        self.rows = None;
+        let rows = self.right.next_block(env)?;
+        self.rows = rows.map(|rows| {
+            let widths = RowWidths::of(&rows);
+            (rows, widths)
+        });
+        Ok(self.rows.is_some())
     }
 
     fn row_bytes(&self) -> usize {

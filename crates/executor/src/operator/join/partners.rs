@@ -16,6 +16,22 @@ pub(in crate::operator) trait Partners {
     /// what the pages before have found for each left row.
     fn find(&mut self, page: &mut Page, found: &[Found], env: &mut Env<'_, '_>) -> Result<()>;
 
+    /// Whether the right side comes in blocks, because there is no memory for all of it. Known once [`Self::begin`]
+    /// has been called. Then all left rows go over each block.
+    fn is_in_blocks(&self) -> bool {
+        false
+    }
+
+    /// Whether there is no block after this one.
+    fn is_last_block(&self) -> bool {
+        true
+    }
+
+    /// Goes on to the next block. `false`: there is none.
+    fn next_block(&mut self, _: &mut Env<'_, '_>) -> Result<bool> {
+        Ok(false)
+    }
+
     /// About how many bytes a row of the right side has, if that is known.
     fn row_bytes(&self) -> usize {
         0

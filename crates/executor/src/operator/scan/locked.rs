@@ -8,6 +8,9 @@
 //! row, which no other transaction changes any longer. So the returned rows are all that match at one moment,
 //! in order, and no other transaction has changed them since.
 //!
+//! An optimistic transaction searches its own snapshot, as its writes do. A row that has changed since fails with
+//! 9007.
+//!
 //! Rows that do not match are not locked, as under READ COMMITTED. Gaps between rows are never locked. The
 //! statement's own search does not see what the statement writes.
 
@@ -165,7 +168,7 @@ impl<'p> LockedScan<'p> {
         let txn = env.source.transaction()?;
         let moment = match &self.moment {
             Some(moment) => moment.clone(),
-            None => txn.statement_snapshot()?,
+            None => txn.locking_snapshot()?,
         };
         self.passes = self.passes.max(1);
         Ok(txn.view_at(self.moment.insert(moment).clone()))
@@ -235,9 +238,10 @@ impl<'p> LockedScan<'p> {
         let txn = env.source.transaction()?;
         let waits = txn.lock_waits();
         let locked = txn.lock(&keys, &options)?;
-        // A skipped row has not been waited for.
-        let skips = self.locking.wait == LockingWait::SkipLocked;
-        let mut is_disturbed = !skips && txn.lock_waits() != waits;
+        // A skipped row has not been waited for. An optimistic transaction reads one moment only.
+        let is_optimistic = txn.is_optimistic();
+        let has_one_pass = is_optimistic || self.locking.wait == LockingWait::SkipLocked;
+        let mut is_disturbed = !has_one_pass && txn.lock_waits() != waits;
         for ((key, read), locked) in keys.into_iter().zip(values).zip(locked) {
             match locked {
                 Locked::Value(Some(value)) if value == read => {
@@ -250,6 +254,7 @@ impl<'p> LockedScan<'p> {
                         taken.keys.push(key);
                     }
                 }
+                Locked::Value(_) if is_optimistic => return Err(kv::Error::LockedHasChanged.into()),
                 Locked::Value(_) => is_disturbed = true,
                 Locked::Skipped => self.exclude(key),
             }

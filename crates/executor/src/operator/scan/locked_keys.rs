@@ -2,7 +2,8 @@
 //!
 //! A key is locked whether or not it has a row, so nothing has to be searched for, and no later change can
 //! add a row. The lock returns the newest version of the row. A unique key leads to a row; if that row no
-//! longer has the key by the time it is locked, the key is looked up again.
+//! longer has the key by the time it is locked, the key is looked up again. An optimistic transaction looks keys up
+//! in its snapshot, and a row that has changed since fails with 9007.
 
 use std::collections::VecDeque;
 
@@ -76,7 +77,7 @@ impl<'p> LockedKeys<'p> {
         env.eval().reads.read_keys(keys.len());
         env.eval().reads.read_at(|| self.place, keys.len());
         let options = lock_options(self.locking, env.ctx);
-        let locked = env.source.transaction()?.lock(keys, &options)?;
+        let locked = env.source.transaction()?.lock_and_read(keys, &options)?;
         for (key, locked) in keys.iter().zip(locked) {
             if let Locked::Value(Some(value)) = locked {
                 self.rows.push(key, &value)?;
@@ -96,11 +97,15 @@ impl<'p> LockedKeys<'p> {
         let entry = key.take().into_iter().collect::<Vec<_>>();
         for _ in 0..=LOOKUPS {
             let txn = env.source.transaction()?;
-            let Some(row_key) = lookup.find(&txn.current(), &entry)?.pop().flatten() else {
+            let found = match txn.is_optimistic() {
+                true => lookup.find(&*txn, &entry)?,
+                false => lookup.find(&txn.current(), &entry)?,
+            };
+            let Some(row_key) = found.into_iter().next().flatten() else {
                 break;
             };
             let keys = [row_key];
-            let locked = txn.lock(&keys, &options)?.pop();
+            let locked = txn.lock_and_read(&keys, &options)?.pop();
             match (&keys, locked) {
                 ([key], Some(Locked::Value(Some(value)))) if self.rows.belongs(key, &value)? => {
                     self.rows.push(key, &value)?;

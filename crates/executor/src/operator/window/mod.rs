@@ -89,7 +89,7 @@ impl<'p> Window<'p> {
         let keys: Vec<SortKey> = partition.chain(parts.order_by.iter().cloned()).collect();
         let input: BoxOperator<'p> = match keys.is_empty() {
             true => input,
-            false => Box::new(Sort::new(input, &keys, None)?),
+            false => Box::new(Sort::new(input, &keys, None)?.sharing()),
         };
         let input_schema = schema_of(&types);
         let mut types = types;

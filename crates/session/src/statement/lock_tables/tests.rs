@@ -169,3 +169,45 @@ fn flush_tables_with_read_lock_locks_what_replaces_a_table() {
     run(&mut session, "UNLOCK TABLES");
     assert!(!is_locked(&shared));
 }
+
+/// However often tables are replaced, the wait ends after `lock_wait_timeout`.
+#[test]
+fn all_waits_have_one_limit() {
+    let shared = server();
+    let mut session = open(&shared, 1);
+    run(&mut session, "SET lock_wait_timeout = 1");
+    let mut calls = 0;
+    let locked = acquire_present(&session, || {
+        calls += 1;
+        assert!(calls < 1_000, "it does not end");
+        thread::sleep(Duration::from_millis(10));
+        Ok(vec![(1_000_000 + calls, WRITE)])
+    });
+    let Err(error) = locked else {
+        panic!("tables that are not there any more are locked");
+    };
+    assert_eq!(error.code, 1205);
+}
+
+/// Tables that are created while FLUSH TABLES WITH READ LOCK waits for others do not delay it.
+#[test]
+fn flush_tables_with_read_lock_does_not_wait_for_new_tables() {
+    let shared = server();
+    let (mut session, mut writer, mut creator) = (open(&shared, 1), open(&shared, 2), open(&shared, 3));
+    run(&mut session, "SET lock_wait_timeout = 2");
+    run(&mut writer, "BEGIN");
+    run(&mut writer, "INSERT INTO d.t VALUES (1)");
+    let ends = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        run(&mut creator, "CREATE TABLE d.n (id INT PRIMARY KEY)");
+        run(&mut creator, "BEGIN");
+        run(&mut creator, "INSERT INTO d.n VALUES (1)");
+        run(&mut writer, "COMMIT");
+        creator
+    });
+    lock_all(&mut session).unwrap();
+    run(&mut ends.join().unwrap(), "COMMIT");
+    assert!(is_locked(&shared));
+    run(&mut session, "UNLOCK TABLES");
+    assert!(!is_locked(&shared));
+}

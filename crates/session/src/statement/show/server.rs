@@ -145,7 +145,7 @@ pub fn grants(
     using: &[(String, String)],
 ) -> Result<Listing> {
     let (name, host) = session.client.named_or_own(user);
-    if !session.client.is_own(&name, &host) {
+    if !session.client.is_of_own_user(&name) {
         // To see the grants of others, an account needs SELECT on the `mysql` database.
         session.client.check_table(&user_table(), PrivilegeSet::SELECT)?;
     }

@@ -9,7 +9,7 @@ use loadgen::random::Random;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::super::{text, try_again};
+use super::super::{Mode, text, try_again};
 use super::history::{History, List, Moment, Read};
 
 /// A list is a row: its elements are in `v`, their number in `n`.
@@ -49,6 +49,7 @@ pub struct Client<'a> {
     number: u64,
     transactions: u64,
     random: Random,
+    mode: Mode,
     shared: &'a Shared,
 }
 
@@ -56,6 +57,8 @@ pub struct Client<'a> {
 struct Open {
     /// REPEATABLE READ: the snapshot begins with the first read, and all others join it.
     one_snapshot: bool,
+    /// When BEGIN was sent.
+    begun: Instant,
     snapshots: Vec<Moment>,
     locked: Vec<Read>,
     appends: Vec<(List, u64)>,
@@ -83,9 +86,11 @@ impl From<mysql::Error> for End {
 type Row = (u64, u64, u64, String);
 
 impl<'a> Client<'a> {
-    pub fn new(conn: Conn, number: u64, shared: &'a Shared) -> Self {
+    /// `mode`: that of the connection's transactions.
+    pub fn new(conn: Conn, number: u64, mode: Mode, shared: &'a Shared) -> Self {
         Self {
             conn,
+            mode,
             number,
             transactions: 0,
             random: Random::new(number),
@@ -97,6 +102,7 @@ impl<'a> Client<'a> {
         self.transactions += 1;
         let mut open = Open {
             one_snapshot: self.random.below(2) == 0,
+            begun: Instant::now(),
             snapshots: Vec::new(),
             locked: Vec::new(),
             appends: Vec::new(),
@@ -197,7 +203,11 @@ impl<'a> Client<'a> {
                 all.chain((0..LISTS).map(|id| (other, id))).collect(),
             ),
         };
-        let asked = Instant::now();
+        // An optimistic transaction that has written stays at the snapshot of its writes, which may be as old as it is.
+        let asked = match self.mode == Mode::Optimistic && !open.appends.is_empty() {
+            true => open.begun,
+            false => Instant::now(),
+        };
         let rows = self.rows(&format!("{} {condition}", select(table)))?;
         let moment = self.moment("snapshot", Vec::new(), asked);
         if !open.one_snapshot || open.snapshots.is_empty() {

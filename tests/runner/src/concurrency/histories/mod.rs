@@ -15,7 +15,7 @@ mod tests;
 
 use mysql::prelude::Queryable;
 
-use super::{connect, text, threads};
+use super::{Mode, connect, connect_as, text, threads};
 use crate::server::Address;
 use load::Client;
 
@@ -23,15 +23,28 @@ const THREADS: u64 = 6;
 const TRANSACTIONS: u64 = 150;
 
 pub fn check(address: &Address) -> Result<(), String> {
+    check_in(Mode::Pessimistic, address)
+}
+
+/// Their locking reads see the snapshot, which is the state at the commit too, or else the transaction fails.
+pub fn check_optimistic(address: &Address) -> Result<(), String> {
+    check_in(Mode::Optimistic, address)
+}
+
+fn check_in(mode: Mode, address: &Address) -> Result<(), String> {
     let mut conn = connect(address)?;
+    for table in 0..load::TABLES.len() {
+        conn.query_drop(format!("DROP TABLE IF EXISTS lists{table}"))
+            .map_err(text)?;
+    }
     for table in load::TABLES {
         conn.query_drop(table).map_err(text)?;
     }
     let shared = load::Shared::default();
     threads(THREADS, |number| {
-        let mut client = Client::new(connect(address)?, number, &shared);
+        let mut client = Client::new(connect_as(mode, address)?, number, mode, &shared);
         (0..TRANSACTIONS).try_for_each(|_| client.transaction())
     })?;
-    Client::new(conn, THREADS, &shared).read_everything()?;
+    Client::new(conn, THREADS, Mode::Pessimistic, &shared).read_everything()?;
     checker::check(&shared.into_history()?)
 }

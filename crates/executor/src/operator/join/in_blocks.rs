@@ -1,0 +1,199 @@
+//! A join for whose right side there is no memory: all left rows go over one block of it after the other. Between
+//! two blocks the left rows are in a file, with what has been found for them; those that need no more partners are
+//! left out. What the blocks give is sorted by the places of the left rows, so that it has the order that it would
+//! have with all memory.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, UInt32Array};
+use arrow::compute::take;
+use arrow::datatypes::{Field, Int64Type, Schema};
+use arrow::record_batch::RecordBatch;
+use functions::Expr;
+use planner::plan::{JoinKind, SortKey};
+use types::{Result, SqlType};
+
+use super::page::Found;
+use super::pairs::{LeftBatch, Pairs};
+use super::partners::Partners;
+use crate::batch::{ALL_ROWS, arrow_error, batch_of, keep};
+use crate::env::Env;
+use crate::operator::sort::Sort;
+use crate::operator::{BoxOperator, Operator};
+use crate::spill::{RowReader, RowWriter};
+
+/// The rows of a join in the order of its left side.
+pub(in crate::operator) struct Ordered<'p>(Sort<'p>);
+
+impl<'p> Ordered<'p> {
+    /// `first`: left rows that have been taken from `pairs` already.
+    pub fn new<P: Partners + 'p>(pairs: Pairs<'p, P>, first: RecordBatch) -> Result<Self> {
+        let place = SortKey {
+            expr: Expr::column(pairs.width(), SqlType::BIGINT, false),
+            descending: false,
+        };
+        let blocks: BoxOperator<'p> = Box::new(InBlocks {
+            pairs,
+            first: Some(first),
+            source: None,
+            later: None,
+            places: Int64Array::from(Vec::<i64>::new()),
+            count: 0,
+        });
+        Ok(Self(Sort::new(blocks, &[place], None)?.sharing()))
+    }
+}
+
+impl Operator for Ordered<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        let Some(batch) = self.0.next(env, wanted)? else {
+            return Ok(None);
+        };
+        let columns: Vec<usize> = (0..batch.num_columns() - 1).collect();
+        batch.project(&columns).map(Some).map_err(arrow_error)
+    }
+}
+
+/// The rows that the blocks give, each with the place of its left row in the last column.
+struct InBlocks<'p, P> {
+    pairs: Pairs<'p, P>,
+    first: Option<RecordBatch>,
+    /// The left rows for this block; `None`: they come from the left side.
+    source: Option<RowReader>,
+    /// Left rows for the next block.
+    later: Option<RowWriter>,
+    /// Of the left rows whose partners are being found.
+    places: Int64Array,
+    /// How many left rows there have been.
+    count: i64,
+}
+
+impl<P: Partners> InBlocks<'_, P> {
+    /// Begins with the next left rows. `false`: there are none for this block.
+    fn begin(&mut self, env: &mut Env<'_, '_>) -> Result<bool> {
+        let Some(source) = &mut self.source else {
+            let (batch, again) = match self.first.take() {
+                Some(first) => (Some(first), true),
+                None => (self.pairs.next_left(env, ALL_ROWS)?, false),
+            };
+            let Some(batch) = batch else {
+                return Ok(false);
+            };
+            let rows = batch.num_rows();
+            let from = self.count;
+            self.count += rows as i64;
+            self.places = Int64Array::from_iter_values(from..self.count);
+            self.start(batch, vec![Found::Nothing; rows], again, env)?;
+            return Ok(true);
+        };
+        let Some(batch) = source.next()? else {
+            return Ok(false);
+        };
+        let width = batch.num_columns() - 2;
+        let numbers = |column: usize| batch.column(column).as_primitive::<Int64Type>();
+        self.places = numbers(width).clone();
+        let found = numbers(width + 1).values().iter().map(|found| found_of(*found));
+        let found = found.collect();
+        let columns: Vec<usize> = (0..width).collect();
+        let rows = batch.project(&columns).map_err(arrow_error)?;
+        self.start(rows, found, true, env)?;
+        Ok(true)
+    }
+
+    /// Begins with left rows. `again`: their keys have been computed before, and have warned.
+    fn start(
+        &mut self,
+        rows: RecordBatch,
+        found: Vec<Found>,
+        again: bool,
+        env: &mut Env<'_, '_>,
+    ) -> Result<()> {
+        let mark = env.eval().warnings.count();
+        self.pairs.start(rows, found, env)?;
+        if again {
+            drop(env.eval().warnings.take_back(mark));
+        }
+        Ok(())
+    }
+
+    /// Writes the left rows that the next block may have partners for.
+    fn keep_for_later(&mut self, left: &LeftBatch, env: &Env<'_, '_>) -> Result<()> {
+        let is_open = |found: &Found| match self.pairs.kind() {
+            JoinKind::Inner | JoinKind::Left => true,
+            JoinKind::Semi | JoinKind::Anti | JoinKind::Mark => *found != Found::Partner,
+        };
+        let open: BooleanArray = left.found().iter().map(|found| Some(is_open(found))).collect();
+        let found = Int64Array::from_iter_values(left.found().iter().map(|found| number_of(*found)));
+        let rows = left.rows();
+        let mut columns = rows.columns().to_vec();
+        columns.push(Arc::new(self.places.clone()));
+        columns.push(Arc::new(found));
+        let batch = keep(&unnamed(columns, rows.num_rows())?, &open)?;
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let writer = match &mut self.later {
+            Some(writer) => writer,
+            None => self.later.insert(RowWriter::new(&batch, env.ctx)?),
+        };
+        writer.write(&batch, env.ctx)
+    }
+
+    /// Goes on to the next block. `false`: there are no more left rows, or no more blocks.
+    fn next_block(&mut self, env: &mut Env<'_, '_>) -> Result<bool> {
+        let Some(later) = self.later.take() else {
+            return Ok(false);
+        };
+        self.source = Some(later.finish()?.read()?);
+        self.pairs.next_block(env)
+    }
+}
+
+impl<P: Partners> Operator for InBlocks<'_, P> {
+    fn next(&mut self, env: &mut Env<'_, '_>, _: usize) -> Result<Option<RecordBatch>> {
+        loop {
+            env.check_interrupted()?;
+            if !self.pairs.has_left() && !self.begin(env)? {
+                if !self.next_block(env)? {
+                    return Ok(None);
+                }
+                continue;
+            }
+            let page = self.pairs.next_page(env, ALL_ROWS)?;
+            if let Some(left) = self.pairs.take_done()
+                && !self.pairs.is_last_block()
+            {
+                self.keep_for_later(&left, env)?;
+            }
+            if let Some((batch, left)) = page {
+                let places = take(&self.places, &UInt32Array::from(left), None).map_err(arrow_error)?;
+                let mut columns = batch.columns().to_vec();
+                columns.push(places);
+                return unnamed(columns, batch.num_rows()).map(Some);
+            }
+        }
+    }
+}
+
+fn unnamed(columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let field = |column: &ArrayRef| Field::new("", column.data_type().clone(), true);
+    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+    batch_of(&Arc::new(schema), columns, rows)
+}
+
+/// As it is in a file.
+fn number_of(found: Found) -> i64 {
+    match found {
+        Found::Nothing => 0,
+        Found::Unknown => 1,
+        Found::Partner => 2,
+    }
+}
+
+fn found_of(number: i64) -> Found {
+    match number {
+        0 => Found::Nothing,
+        1 => Found::Unknown,
+        _ => Found::Partner,
+    }
+}
