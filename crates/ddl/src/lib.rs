@@ -31,7 +31,7 @@
 //!   when their keys change.
 //! - `local` runs a schema change in a store that is not shared, `shared` among nodes. Both use `backfill`
 //!   and `rows`.
-//! - `alter_plan` computes the definition after an ALTER TABLE (`altered`), `modify` tells which column
+//! - `alter_plan` computes the definition after an ALTER TABLE (`altered`) by an `alter_draft`, `modify` tells which column
 //!   changes keep stored values, `between` has the definitions while the change runs, `way` checks ALGORITHM
 //!   and LOCK.
 //! - `lock_tables`: LOCK TABLES, which keeps definitions and statements of others out.
@@ -46,6 +46,7 @@
 mod about;
 mod alter;
 mod alter_check;
+mod alter_draft;
 mod alter_expressions;
 mod alter_messages;
 mod alter_plan;

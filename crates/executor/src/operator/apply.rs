@@ -19,7 +19,7 @@ use super::BoxOperator;
 use super::join::nested::AllPartners;
 use super::join::page::{Found, Page};
 use super::join::pairing::Pairing;
-use super::join::pairs::JoinShape;
+use super::join::pairs::{JoinShape, Pairs};
 use super::join::partners::Partners;
 use super::join::right_side::{RightSide, RowsTaken, more_than_one_row};
 use super::part::PlanPart;
@@ -56,14 +56,14 @@ pub(super) fn open<'p>(
     if apply.outer.is_empty() && is_repeatable {
         let rows = RightSide::new(&apply.subquery, &types.1, taken, scope);
         let partners = AllPartners::new(rows);
-        return Ok(Box::new(Pairing::new(
+        return Ok(Box::new(Pairing::InMemory(Pairs::new(
             input,
             partners,
             kind,
             condition,
             JoinShape::new(kind, types),
             env.eval(),
-        )));
+        ))));
     }
     let correlated = Correlated {
         results: is_repeatable.then(|| Results::new(apply, &types.0)).transpose()?,
@@ -75,14 +75,14 @@ pub(super) fn open<'p>(
         row: 0,
         run: None,
     };
-    Ok(Box::new(Pairing::new(
+    Ok(Box::new(Pairing::InMemory(Pairs::new(
         input,
         correlated,
         kind,
         condition,
         JoinShape::new(kind, types),
         env.eval(),
-    )))
+    ))))
 }
 
 /// Whether a subquery gives the same whenever it runs for the same values.

@@ -10,15 +10,7 @@ use crate::server::Address;
 const THREADS: u64 = 8;
 const INCREMENTS: u64 = 50;
 
-pub fn check(address: &Address) -> Result<(), String> {
-    check_in(Mode::Pessimistic, address)
-}
-
-pub fn check_optimistic(address: &Address) -> Result<(), String> {
-    check_in(Mode::Optimistic, address)
-}
-
-fn check_in(mode: Mode, address: &Address) -> Result<(), String> {
+pub fn check(mode: Mode, address: &Address) -> Result<(), String> {
     let mut conn = connect(address)?;
     conn.query_drop("DROP TABLE IF EXISTS counters").map_err(text)?;
     conn.query_drop("CREATE TABLE counters (id INT PRIMARY KEY, v INT NOT NULL, w INT NOT NULL, KEY w (w))")

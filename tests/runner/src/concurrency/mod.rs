@@ -35,7 +35,7 @@ pub fn check(address: &Address, report: &mut Report) {
     for (name, promise) in [
         (
             "no update is lost",
-            lost_update::check as fn(&Address) -> Result<(), String>,
+            (|address| lost_update::check(Mode::Pessimistic, address)) as fn(&Address) -> Result<(), String>,
         ),
         ("transfers keep the bank's sum", bank::check),
         ("a deadlock has one victim", deadlock::check),
@@ -50,18 +50,20 @@ pub fn check(address: &Address, report: &mut Report) {
         ("jobs are claimed once", claims::check),
         ("a reader's snapshot never moves", snapshot::check),
         ("what an answer says is so", answers::check),
-        ("one order explains all reads and commits", histories::check),
+        ("one order explains all reads and commits", |address| {
+            histories::check(Mode::Pessimistic, address)
+        }),
     ] {
         report.check(&format!("concurrency: {name}"), promise(address));
     }
     for (name, promise) in [
         (
             "no update of optimistic transactions is lost",
-            lost_update::check_optimistic as fn(&Address) -> Result<(), String>,
+            (|address| lost_update::check(Mode::Optimistic, address)) as fn(&Address) -> Result<(), String>,
         ),
         (
             "one order explains all reads and commits of optimistic transactions",
-            histories::check_optimistic,
+            |address| histories::check(Mode::Optimistic, address),
         ),
     ] {
         if address.stemdb {

@@ -26,7 +26,7 @@ use self::hash::HashPartners;
 use self::lookup::LookupPartners;
 use self::nested::AllPartners;
 use self::pairing::Pairing;
-use self::pairs::JoinShape;
+use self::pairs::{JoinShape, Pairs};
 use self::right_side::{RightSide, RowsTaken};
 use super::BoxOperator;
 use super::measured::MeasuredPartners;
@@ -47,10 +47,14 @@ pub(super) fn open<'p>(
     let shape = JoinShape::new(kind, types);
     if join.keys.is_empty() {
         let all = AllPartners::new(right);
-        return Ok(Box::new(Pairing::new(left, all, kind, residual, shape, eval)));
+        return Ok(Box::new(Pairing::InMemory(Pairs::new(
+            left, all, kind, residual, shape, eval,
+        ))));
     }
     let hash = HashPartners::new(right, &join.keys, kind)?;
-    Ok(Box::new(Pairing::new(left, hash, kind, residual, shape, eval)))
+    Ok(Box::new(Pairing::InMemory(Pairs::new(
+        left, hash, kind, residual, shape, eval,
+    ))))
 }
 
 /// The operator of a join with a table by its keys.
@@ -69,11 +73,13 @@ pub(super) fn open_lookup<'p>(
             partners: lookup,
             measure,
         };
-        return Ok(Box::new(Pairing::new(
+        return Ok(Box::new(Pairing::InMemory(Pairs::new(
             left, partners, kind, residual, shape, eval,
-        )));
+        ))));
     }
-    Ok(Box::new(Pairing::new(left, lookup, kind, residual, shape, eval)))
+    Ok(Box::new(Pairing::InMemory(Pairs::new(
+        left, lookup, kind, residual, shape, eval,
+    ))))
 }
 
 /// The columns of the left side that a lookup join's keys are made of.

@@ -1,17 +1,13 @@
 //! The operator of all joins: its right side is in memory as a whole ([`Pairs`]), or comes [`super::in_blocks`].
 
-use std::sync::Arc;
-
 use arrow::record_batch::RecordBatch;
-use functions::{EvalContext, Expr};
-use planner::plan::JoinKind;
 use types::Result;
 
 use super::in_blocks::Ordered;
-use super::pairs::{JoinShape, Pairs};
+use super::pairs::Pairs;
 use super::partners::Partners;
 use crate::env::Env;
-use crate::operator::{BoxOperator, Operator};
+use crate::operator::Operator;
 
 /// See the module.
 #[allow(clippy::large_enum_variant, reason = "nearly all are the large one")]
@@ -19,19 +15,6 @@ pub(in crate::operator) enum Pairing<'p, P> {
     InMemory(Pairs<'p, P>),
     InBlocks(Box<Ordered<'p>>),
     Ended,
-}
-
-impl<'p, P: Partners + 'p> Pairing<'p, P> {
-    pub fn new(
-        left: BoxOperator<'p>,
-        partners: P,
-        kind: JoinKind,
-        condition: Option<&Expr>,
-        shape: Arc<JoinShape>,
-        eval: &EvalContext,
-    ) -> Self {
-        Self::InMemory(Pairs::new(left, partners, kind, condition, shape, eval))
-    }
 }
 
 impl<'p, P: Partners + 'p> Operator for Pairing<'p, P> {

@@ -22,16 +22,9 @@ use load::Client;
 const THREADS: u64 = 6;
 const TRANSACTIONS: u64 = 150;
 
-pub fn check(address: &Address) -> Result<(), String> {
-    check_in(Mode::Pessimistic, address)
-}
-
-/// Their locking reads see the snapshot, which is the state at the commit too, or else the transaction fails.
-pub fn check_optimistic(address: &Address) -> Result<(), String> {
-    check_in(Mode::Optimistic, address)
-}
-
-fn check_in(mode: Mode, address: &Address) -> Result<(), String> {
+/// Locking reads of optimistic transactions see the snapshot, which is the state at the commit too, or else the
+/// transaction fails.
+pub fn check(mode: Mode, address: &Address) -> Result<(), String> {
     let mut conn = connect(address)?;
     for table in 0..load::TABLES.len() {
         conn.query_drop(format!("DROP TABLE IF EXISTS lists{table}"))
