@@ -22,6 +22,7 @@ cluster=(
 test=(
     "mariadb mariadb-client"
     "mariadb-slap mariadb-client"
+    "mariadbd mariadb-server-core"
     "sysbench sysbench"
     "mydumper mydumper"
     "mycli mycli"
@@ -47,7 +48,9 @@ there() {
     case $1 in
     libclang) compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || compgen -G '/usr/lib/*/libclang*.so*' >/dev/null ;;
     venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
-    haproxy) command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] ;;
+    haproxy) PATH=$PATH:/usr/sbin command -v haproxy >/dev/null ;;
+    # A MySQL that is installed would be removed for it.
+    mariadbd) PATH=$PATH:/usr/sbin command -v mariadbd >/dev/null || PATH=$PATH:/usr/sbin command -v mysqld >/dev/null ;;
     python-headers) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' 2>/dev/null ;;
     php-mysql) php -r 'exit((int) !extension_loaded("pdo_mysql"));' 2>/dev/null ;;
     /*) compgen -G "$1" >/dev/null ;;
