@@ -122,10 +122,10 @@ impl Segment {
     /// that long texts are searched in parts.
     fn find(&self, text: &[u8], pace: &mut Pace<'_>) -> Result<Option<usize>> {
         let segment = self.bytes.len();
-        let places = (Pace::steps_between_looks() / segment.max(1)).max(1);
-        if text.len() <= places.saturating_add(segment) {
+        if text.len().saturating_mul(segment) <= Pace::steps_between_looks() {
             return Ok(self.find_in(text));
         }
+        let places = (Pace::steps_between_looks() / segment.max(1)).max(1);
         let mut from = 0;
         while text.len() - from >= segment {
             pace.step(Pace::steps_between_looks())?;
