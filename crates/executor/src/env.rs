@@ -63,7 +63,8 @@ impl<'e, 's> Env<'e, 's> {
     }
 }
 
-/// Called once per batch of rows, so that KILL takes effect soon and the check costs nothing.
+/// Called once per batch of rows, so that KILL takes effect soon and the check costs nothing. Where a batch takes long,
+/// because its expressions do, their evaluation looks itself.
 pub(crate) fn check_interrupted(ctx: &ExecContext<'_>) -> Result<()> {
     if ctx.interrupt.is_raised() {
         return Err(Error::new(

@@ -252,6 +252,12 @@ impl Session {
         }
     }
 
+    /// The calling thread runs the session's commands: as long as the guard lives, KILL and time limits also end what it
+    /// evaluates outside of the contexts of statements.
+    pub fn on_thread(&self) -> functions::WorksFor {
+        functions::work_for(&self.interrupted)
+    }
+
     pub fn process(&self) -> &Arc<Process> {
         &self.process
     }

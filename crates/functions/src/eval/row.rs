@@ -10,8 +10,17 @@ use crate::input::Row;
 use crate::truth::truth;
 use crate::{EvalContext, Expr, cast};
 
-/// Evaluates `expr` over one row.
+/// Evaluates `expr` over one row. Fails with 1317 if the statement is interrupted in the course of much work.
 pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) -> Result<Cell<'a>> {
+    let cell = compute(expr, row, ctx);
+    if let Ok(cell) = &cell {
+        ctx.count_cell(cell)?;
+    }
+    cell
+}
+
+#[inline(always)]
+fn compute<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) -> Result<Cell<'a>> {
     match expr {
         Expr::Column { index, .. } => row.column(*index).map(Cell::Ref),
         Expr::Literal { value, .. } => Ok(Cell::Ref(Datum::of(value))),

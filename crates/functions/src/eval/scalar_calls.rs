@@ -21,9 +21,7 @@ pub(super) fn by_values(
     let mut out = builder(&call.ty, rows);
     let mut values = Vec::with_capacity(rows);
     for i in 0..rows {
-        if i % 1024 == 1023 {
-            call.ctx.check_interrupted()?;
-        }
+        call.ctx.count_row(i)?;
         let value = scalar_call(call, eval, args, i)?;
         match &mut out {
             Some(out) => append(out, Datum::of(&value), &call.ty)?,
@@ -95,7 +93,7 @@ pub(super) fn scalar_call(
     let strict = call.def.null_in_null_out;
     match args {
         [a] => {
-            let a = at(a, index)?;
+            let a = at(call, a, index)?;
             if strict && a.is_null() {
                 Ok(Value::Null)
             } else {
@@ -103,14 +101,14 @@ pub(super) fn scalar_call(
             }
         }
         [a, b] => {
-            let (a, b) = (at(a, index)?, at(b, index)?);
+            let (a, b) = (at(call, a, index)?, at(call, b, index)?);
             if strict && (a.is_null() || b.is_null()) {
                 return Ok(Value::Null);
             }
             eval(call, &[a, b])
         }
         [a, b, c] => {
-            let (a, b, c) = (at(a, index)?, at(b, index)?, at(c, index)?);
+            let (a, b, c) = (at(call, a, index)?, at(call, b, index)?, at(call, c, index)?);
             if strict && (a.is_null() || b.is_null() || c.is_null()) {
                 return Ok(Value::Null);
             }
@@ -119,7 +117,7 @@ pub(super) fn scalar_call(
         args => {
             let mut datums = Vec::with_capacity(args.len());
             for arg in args {
-                let datum = at(arg, index)?;
+                let datum = at(call, arg, index)?;
                 if strict && datum.is_null() {
                     return Ok(Value::Null);
                 }
@@ -131,10 +129,12 @@ pub(super) fn scalar_call(
 }
 
 /// The value of an argument in one row.
-fn at(value: &ColumnarValue, index: usize) -> Result<Datum<'_>> {
-    match value {
-        ColumnarValue::Scalar(value) => Ok(Datum::of(value)),
-        ColumnarValue::Array(array) if index < array.len() => Datum::at(array.as_ref(), index),
-        ColumnarValue::Array(_) => Err(Error::internal("an argument's array is too short")),
-    }
+fn at<'v>(call: &Call<'_>, value: &'v ColumnarValue, index: usize) -> Result<Datum<'v>> {
+    let datum = match value {
+        ColumnarValue::Scalar(value) => Datum::of(value),
+        ColumnarValue::Array(array) if index < array.len() => Datum::at(array.as_ref(), index)?,
+        ColumnarValue::Array(_) => return Err(Error::internal("an argument's array is too short")),
+    };
+    call.ctx.count_value(&datum)?;
+    Ok(datum)
 }

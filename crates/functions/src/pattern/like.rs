@@ -1,9 +1,15 @@
 //! `LIKE`: a pattern, compiled for one collation. Matching backtracks only to the last `%`.
 
-use types::Collation;
+use types::{Collation, Result};
 
 use super::segments::Segments;
 use super::token::{Token, tokens};
+use crate::pace::Pace;
+
+/// What the comparison of two characters takes.
+const STEPS_OF_CHARACTER: usize = 16;
+/// For longer texts and patterns, [`Like::may_match`] does not know.
+const MOST_STEPS_OF_STORED: usize = 1 << 22;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -48,39 +54,48 @@ impl Like {
         }
     }
 
-    pub fn matches(&self, text: &str) -> bool {
-        match &self.kind {
+    /// # Errors
+    /// 1317 if the statement is interrupted meanwhile.
+    pub fn matches(&self, text: &str, pace: &mut Pace<'_>) -> Result<bool> {
+        Ok(match &self.kind {
             PatternKind::Equals(whole) => text == whole,
             PatternKind::StartsWith(prefix) => text.starts_with(prefix.as_str()),
             PatternKind::EndsWith(suffix) => text.ends_with(suffix.as_str()),
             PatternKind::Contains(part) => text.contains(part.as_str()),
             PatternKind::General => match &self.ascii {
-                Some(segments) if text.is_ascii() => segments.matches(text.as_bytes()),
-                _ => self.walk(text),
+                Some(segments) if text.is_ascii() => return segments.matches(text.as_bytes(), pace),
+                _ => return self.walk(text, pace),
             },
-        }
+        })
     }
 
     /// Whether the bytes of a text may match. Only ASCII bytes can be excluded.
     pub fn may_match(&self, bytes: &[u8]) -> bool {
-        match (&self.kind, &self.ascii) {
-            _ if !bytes.is_ascii() => true,
-            (PatternKind::General, Some(segments)) => segments.matches(bytes),
-            _ => std::str::from_utf8(bytes).map_or(true, |text| self.matches(text)),
+        // What takes long is left to `matches`, which can be interrupted.
+        let steps = bytes.len().saturating_mul(self.tokens.len());
+        if steps > MOST_STEPS_OF_STORED || !bytes.is_ascii() {
+            return true;
         }
+        let mut pace = Pace::unwatched();
+        let matches = match (&self.kind, &self.ascii) {
+            (PatternKind::General, Some(segments)) => segments.matches(bytes, &mut pace),
+            _ => std::str::from_utf8(bytes).map_or(Ok(true), |text| self.matches(text, &mut pace)),
+        };
+        matches.unwrap_or(true)
     }
 
-    fn walk(&self, text: &str) -> bool {
+    fn walk(&self, text: &str, pace: &mut Pace<'_>) -> Result<bool> {
         let mut rest = text.chars();
         let mut token = 0;
         // The token after the last `%`, and the text that this `%` does not cover yet.
         let mut back: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
+            pace.step(STEPS_OF_CHARACTER)?;
             match self.tokens.get(token) {
                 Some(Token::Many) => {
                     token += 1;
                     if token == self.tokens.len() {
-                        return true;
+                        return Ok(true);
                     }
                     back = Some((token, rest.clone()));
                     continue;
@@ -90,12 +105,12 @@ impl Like {
                         token += 1;
                         continue;
                     }
-                    return false;
+                    return Ok(false);
                 }
                 Some(Token::Char(wanted)) => {
                     let mut ahead = rest.clone();
                     match ahead.next() {
-                        None => return false,
+                        None => return Ok(false),
                         Some(c) if self.same(c, *wanted) => {
                             rest = ahead;
                             token += 1;
@@ -104,15 +119,15 @@ impl Like {
                         Some(_) => {}
                     }
                 }
-                None if rest.as_str().is_empty() => return true,
+                None if rest.as_str().is_empty() => return Ok(true),
                 None => {}
             }
             // On a mismatch the last `%` covers one more character.
             let Some((after, mut from)) = back.take() else {
-                return false;
+                return Ok(false);
             };
             if from.next().is_none() {
-                return false;
+                return Ok(false);
             }
             token = after;
             rest = from.clone();
@@ -157,8 +172,12 @@ fn kind(tokens: &[Token]) -> PatternKind {
 mod tests {
     use super::*;
 
+    fn matches(like: &Like, text: &str) -> bool {
+        like.matches(text, &mut Pace::unwatched()).unwrap()
+    }
+
     fn like(text: &str, pattern: &str, collation: Collation) -> bool {
-        Like::new(pattern, '\\', collation).matches(text)
+        matches(&Like::new(pattern, '\\', collation), text)
     }
 
     #[test]
@@ -211,8 +230,9 @@ mod tests {
                 .collect();
             for collation in [Collation::DEFAULT, Collation::Utf8mb4Bin] {
                 let like = Like::new(&pattern, '\\', collation);
-                let found = like.matches(&text);
-                assert_eq!(found, like.walk(&text), "{text} like {pattern} {collation:?}");
+                let found = matches(&like, &text);
+                let walked = like.walk(&text, &mut Pace::unwatched()).unwrap();
+                assert_eq!(found, walked, "{text} like {pattern} {collation:?}");
                 assert_eq!(found, like.may_match(text.as_bytes()));
                 matching += u32::from(found);
             }
@@ -227,8 +247,8 @@ mod tests {
         assert!(like("é", "e", Collation::DEFAULT));
         assert!(like("Straße", "stra_e", Collation::DEFAULT));
         assert!(!like("ß", "s", Collation::DEFAULT));
-        assert!(Like::new("a|%", '|', Collation::DEFAULT).matches("a%"));
-        assert!(!Like::new("a\\%", None, Collation::DEFAULT).matches("a%"));
+        assert!(matches(&Like::new("a|%", '|', Collation::DEFAULT), "a%"));
+        assert!(!matches(&Like::new("a\\%", None, Collation::DEFAULT), "a%"));
         assert!(Like::new("e", '\\', Collation::DEFAULT).may_match("é".as_bytes()));
     }
 }

@@ -2,8 +2,10 @@
 //! other.
 
 use memchr::{memchr, memchr2};
+use types::Result;
 
 use super::token::Token;
+use crate::pace::Pace;
 
 /// A pattern of ASCII characters.
 #[derive(Debug, Clone)]
@@ -56,25 +58,25 @@ impl Segments {
 
     /// Whether ASCII text matches. Each part is matched at the first position where it occurs: if there is
     /// any match, there is one with the earliest positions.
-    pub fn matches(&self, text: &[u8]) -> bool {
+    pub fn matches(&self, text: &[u8], pace: &mut Pace<'_>) -> Result<bool> {
         let Some(tail) = &self.tail else {
-            return text.len() == self.head.bytes.len() && self.head.is_at(text, 0);
+            return Ok(text.len() == self.head.bytes.len() && self.head.is_at(text, 0));
         };
         if text.len() < self.head.bytes.len() + tail.bytes.len() {
-            return false;
+            return Ok(false);
         }
         let end = text.len() - tail.bytes.len();
         if !self.head.is_at(text, 0) || !tail.is_at(text, end) {
-            return false;
+            return Ok(false);
         }
         let mut rest = &text[self.head.bytes.len()..end];
         for segment in &self.middle {
-            match segment.find(rest) {
+            match segment.find(rest, pace)? {
                 Some(at) => rest = &rest[at + segment.bytes.len()..],
-                None => return false,
+                None => return Ok(false),
             }
         }
-        true
+        Ok(true)
     }
 }
 
@@ -116,8 +118,30 @@ impl Segment {
         pairs.all(|(&byte, wanted)| byte | wanted.mask == wanted.value)
     }
 
-    /// The first place where the text has the segment.
-    fn find(&self, text: &[u8]) -> Option<usize> {
+    /// The first place where the text has the segment. Each place may take as many steps as the segment has bytes, so
+    /// that long texts are searched in parts.
+    fn find(&self, text: &[u8], pace: &mut Pace<'_>) -> Result<Option<usize>> {
+        let segment = self.bytes.len();
+        let places = (Pace::steps_between_looks() / segment.max(1)).max(1);
+        if text.len() <= places.saturating_add(segment) {
+            return Ok(self.find_in(text));
+        }
+        let mut from = 0;
+        while text.len() - from >= segment {
+            pace.step(Pace::steps_between_looks())?;
+            let to = text.len().min(from + places + segment - 1);
+            if let Some(at) = self.find_in(&text[from..to]) {
+                return Ok(Some(from + at));
+            }
+            from += places;
+            if from > text.len() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn find_in(&self, text: &[u8]) -> Option<usize> {
         let last = text.len().checked_sub(self.bytes.len())?;
         let Some((rarest, byte)) = self.rarest.and_then(|at| Some((at, self.bytes.get(at)?))) else {
             return Some(0);

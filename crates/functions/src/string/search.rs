@@ -10,6 +10,7 @@ use crate::bind::env::TypeEnv;
 use crate::datum::Datum;
 use crate::datum::compare_same;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::pace::Pace;
 use crate::registry::{Alias, Family, MANY, function};
 
 pub(crate) static FAMILY: Family = Family {
@@ -61,7 +62,7 @@ fn locate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Ok(from) = usize::try_from(from.saturating_sub(1)) else {
         return Ok(Value::Int(0));
     };
-    let found = find(text, needle, from, call.arg_type(1).collation);
+    let found = find(text, needle, from, call.arg_type(1).collation, call)?;
     Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
 }
 
@@ -69,41 +70,54 @@ fn instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, needle] = args else {
         return Ok(Value::Null);
     };
-    let found = find(text, needle, 0, call.arg_type(0).collation);
+    let found = find(text, needle, 0, call.arg_type(0).collation, call)?;
     Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
 }
 
 /// The position, in characters from 0, of `needle` in `text` at or after `from`.
-fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation) -> Option<usize> {
+fn find(
+    text: &Datum<'_>,
+    needle: &Datum<'_>,
+    from: usize,
+    collation: Collation,
+    call: &Call<'_>,
+) -> Result<Option<usize>> {
     let total = length(text);
     if from > total {
-        return None;
+        return Ok(None);
     }
     let wanted = length(needle);
     if wanted == 0 {
-        return Some(from);
+        return Ok(Some(from));
     }
+    let pace = Pace::of(call.ctx);
     let (Datum::String(text), Datum::String(needle)) = (text, needle) else {
-        return find_units(text.bytes(), needle.bytes(), from, |a, b| a == b);
+        return find_units(text.bytes(), needle.bytes(), from, pace, |a, b| a == b);
     };
     if text.is_ascii() && needle.is_ascii() && (collation.is_bytewise() || collation.folds_ascii()) {
         let (text, needle) = (text.as_bytes(), needle.as_bytes());
         return match collation.is_bytewise() {
-            true => find_units(text, needle, from, |a, b| a == b),
-            false => find_units(text, needle, from, |a, b| a.eq_ignore_ascii_case(b)),
+            true => find_units(text, needle, from, pace, |a, b| a == b),
+            false => find_units(text, needle, from, pace, |a, b| a.eq_ignore_ascii_case(b)),
         };
     }
     if matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3) {
-        return find_bytes(text, needle, from, collation);
+        return find_bytes(text, needle, from, collation, pace);
     }
     let text: Vec<char> = text.chars().collect();
     let needle: Vec<char> = needle.chars().collect();
-    find_units(&text, &needle, from, |a, b| same(*a, *b, collation))
+    find_units(&text, &needle, from, pace, |a, b| same(*a, *b, collation))
 }
 
 /// Searches as MySQL does if characters have several bytes: it compares as many bytes as the needle has. So
 /// text that equals the needle under the collation but has another length is not found.
-fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
+fn find_bytes(
+    text: &str,
+    needle: &str,
+    from: usize,
+    collation: Collation,
+    mut pace: Pace<'_>,
+) -> Result<Option<usize>> {
     let uses_uca = matches!(
         collation,
         Collation::Utf8mb40900AiCi | Collation::Utf8mb4UnicodeCi | Collation::Utf8mb3UnicodeCi
@@ -123,8 +137,13 @@ fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Op
             collation.equal(window.as_bytes(), needle.as_bytes()) && spaces(window) == spaces(needle)
         })
     };
-    let found = text.char_indices().skip(from).position(|(at, _)| is_here(at))?;
-    Some(from + found)
+    for (character, (at, _)) in text.char_indices().enumerate().skip(from) {
+        pace.step(needle.len())?;
+        if is_here(at) {
+            return Ok(Some(character));
+        }
+    }
+    Ok(None)
 }
 
 fn same(a: char, b: char, collation: Collation) -> bool {
@@ -134,10 +153,21 @@ fn same(a: char, b: char, collation: Collation) -> bool {
             && collation.equal(a.encode_utf8(&mut x).as_bytes(), b.encode_utf8(&mut y).as_bytes())
 }
 
-fn find_units<T>(text: &[T], needle: &[T], from: usize, same: impl Fn(&T, &T) -> bool) -> Option<usize> {
-    let mut windows = text.get(from..)?.windows(needle.len());
-    let at = windows.position(|w| w.iter().zip(needle).all(|(a, b)| same(a, b)))?;
-    Some(from + at)
+fn find_units<T>(
+    text: &[T],
+    needle: &[T],
+    from: usize,
+    mut pace: Pace<'_>,
+    same: impl Fn(&T, &T) -> bool,
+) -> Result<Option<usize>> {
+    let rest = text.get(from..).unwrap_or_default();
+    for (at, window) in rest.windows(needle.len()).enumerate() {
+        pace.step(needle.len())?;
+        if window.iter().zip(needle).all(|(a, b)| same(a, b)) {
+            return Ok(Some(from + at));
+        }
+    }
+    Ok(None)
 }
 
 fn resolve_replace(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -164,7 +194,9 @@ fn replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
+    let mut pace = Pace::of(call.ctx);
     while let Some(rest) = text.get(at..).filter(|r| !r.is_empty()) {
+        pace.step(from.len())?;
         if rest.starts_with(from) {
             out.extend_from_slice(to);
             at += from.len();
@@ -323,9 +355,10 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     // MySQL searches delimiters from the end only if each character is a byte. This matters if they overlap:
     // 'aaa1' with the delimiter 'aa' gives '1', but 'a1' in other character sets.
     let from_end = count < 0 && call.ty.collation.charset().max_bytes_per_char() == 1;
+    let mut pace = Pace::of(call.ctx);
     let places = match from_end {
-        true => last_places(text, delimiter, wanted),
-        false => places(text, delimiter),
+        true => last_places(text, delimiter, wanted, &mut pace)?,
+        false => places(text, delimiter, &mut pace)?,
     };
     let kept = if count > 0 {
         places.get(wanted - 1).and_then(|place| text.get(..*place))
@@ -340,10 +373,11 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 /// Where delimiters begin, searched from the start.
-fn places(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
+fn places(text: &[u8], delimiter: &[u8], pace: &mut Pace<'_>) -> Result<Vec<usize>> {
     let mut places = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|r| r.len() >= delimiter.len()) {
+        pace.step(delimiter.len())?;
         if rest.starts_with(delimiter) {
             places.push(at);
             at += delimiter.len();
@@ -351,14 +385,15 @@ fn places(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
             at += 1;
         }
     }
-    places
+    Ok(places)
 }
 
 /// The last `wanted` places, the last one first.
-fn last_places(text: &[u8], delimiter: &[u8], wanted: usize) -> Vec<usize> {
+fn last_places(text: &[u8], delimiter: &[u8], wanted: usize, pace: &mut Pace<'_>) -> Result<Vec<usize>> {
     let mut places = Vec::new();
     let mut rest = text;
     while places.len() < wanted && !rest.is_empty() {
+        pace.step(delimiter.len())?;
         match rest.strip_suffix(delimiter) {
             Some(before) => {
                 places.push(before.len());
@@ -367,5 +402,5 @@ fn last_places(text: &[u8], delimiter: &[u8], wanted: usize) -> Vec<usize> {
             None => rest = &rest[..rest.len() - 1],
         }
     }
-    places
+    Ok(places)
 }

@@ -79,6 +79,82 @@ const STATEMENTS: [(&str, &str); 13] = [
     ),
 ];
 
+/// Rows, and single calls, that take long. A batch of such rows alone would take longer than [`PATIENCE`].
+const EXPENSIVE: [(&str, &str); 18] = [
+    (
+        "filter by long texts",
+        "SELECT COUNT(*) FROM kills WHERE SHA2(REPEAT(s, 1000000), 512) = 'x'",
+    ),
+    (
+        "hashes of long texts",
+        "SELECT SHA2(REPEAT(s, 1000000), 512) FROM kills",
+    ),
+    (
+        "window over long texts",
+        "SELECT SUM(CRC32(SHA2(REPEAT(s, 1000000), 512))) OVER (ORDER BY id) FROM kills LIMIT 1",
+    ),
+    (
+        "sums of long texts",
+        "SELECT SUM(LENGTH(REPLACE(REPEAT(s, 1000000), 'a', 'bb'))) FROM kills",
+    ),
+    (
+        "groups by long texts",
+        "SELECT SHA2(REPEAT(s, 1000000), 512) h, COUNT(*) FROM kills GROUP BY h",
+    ),
+    (
+        "order by long texts",
+        "SELECT id FROM kills ORDER BY SHA2(REPEAT(s, 1000000), 512) LIMIT 1",
+    ),
+    (
+        "join by long texts",
+        "SELECT COUNT(*) FROM kills a JOIN small b ON a.s = SHA2(REPEAT(CONCAT(a.s, b.id), 1000000), 512)",
+    ),
+    (
+        "virtual column of long texts",
+        "SELECT SUM(long_hash) FROM virtual_kills",
+    ),
+    (
+        "search in one text",
+        "SELECT LOCATE(CONCAT(REPEAT('a', 1000000), 'b'), REPEAT('a', 8000000))",
+    ),
+    (
+        "search in one text for a filter",
+        "SELECT COUNT(*) FROM kills WHERE v = LOCATE(CONCAT(REPEAT('a', 1000000), 'b'), REPEAT('a', 8000000))",
+    ),
+    (
+        "LIKE of one text",
+        "SELECT REPEAT('ab', 4000000) LIKE CONCAT('%', REPEAT('ab', 500000), 'bb%c%')",
+    ),
+    (
+        "REGEXP_REPLACE of one text",
+        "SELECT LENGTH(REGEXP_REPLACE(REPEAT('A', 2000000), '.*[^A-Z]|[A-Z]', 'x', 1, 0, 'c'))",
+    ),
+    (
+        "JSON_OVERLAPS of two arrays",
+        "SELECT JSON_OVERLAPS(CONCAT('[', REPEAT('1,', 500000), '1]'), CONCAT('[', REPEAT('2,', 500000), '2]'))",
+    ),
+    (
+        "BENCHMARK",
+        "SELECT BENCHMARK(1000000000, SHA2(REPEAT('a', 1000000), 512))",
+    ),
+    (
+        "INSERT of long texts",
+        "INSERT INTO target SELECT id, CRC32(SHA2(REPEAT(s, 1000000), 512)) % 1000 FROM kills",
+    ),
+    (
+        "UPDATE of long texts",
+        "UPDATE kills SET v = CRC32(SHA2(REPEAT(s, 1000000), 512)) % 1000",
+    ),
+    (
+        "DELETE by long texts",
+        "DELETE FROM kills WHERE SHA2(REPEAT(s, 1000000), 512) = 'x'",
+    ),
+    (
+        "ALTER with long texts",
+        "ALTER TABLE kills ADD COLUMN long_hash BIGINT AS (CRC32(SHA2(REPEAT(s, 1000000), 512))) STORED",
+    ),
+];
+
 pub fn check(address: &Address, report: &mut Report) {
     let name = "concurrency: KILL QUERY ends";
     if let Err(why) = fill(address) {
@@ -89,7 +165,7 @@ pub fn check(address: &Address, report: &mut Report) {
         false => &[""],
     };
     for route in routes {
-        for (kind, statement) in STATEMENTS {
+        for (kind, statement) in STATEMENTS.into_iter().chain(EXPENSIVE) {
             let name = format!("{name} {kind} {route}");
             match killed(address, route, statement) {
                 Ok(took) => {
@@ -118,11 +194,16 @@ fn fill(address: &Address) -> Result<(), String> {
         "CREATE TABLE kills (id INT PRIMARY KEY, g INT, v INT, s VARCHAR(40))".to_owned(),
         "CREATE TABLE small (id INT PRIMARY KEY)".to_owned(),
         "CREATE TABLE target (id INT, v INT)".to_owned(),
+        "CREATE TABLE virtual_kills (id INT PRIMARY KEY, s VARCHAR(40))".to_owned(),
         format!("SET cte_max_recursion_depth = {ROWS}"),
         format!(
             "INSERT INTO kills WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {ROWS}) \
              SELECT n, n % 4, n * 7919 % 100003, MD5(n) FROM c"
         ),
+        "INSERT INTO virtual_kills SELECT id, s FROM kills".to_owned(),
+        // Afterwards, because an INSERT computes virtual columns, too.
+        "ALTER TABLE virtual_kills ADD COLUMN long_hash BIGINT AS (CRC32(SHA2(REPEAT(s, 1000000), 512))) VIRTUAL"
+            .to_owned(),
         "INSERT INTO small SELECT id FROM kills WHERE id <= 60".to_owned(),
     ] {
         conn.query_drop(&statement)
