@@ -13,7 +13,6 @@ use planner::plan::Rel;
 use crate::Source;
 use crate::budget::Budget;
 use crate::error::carry;
-use crate::interrupt::Watch;
 use crate::limits::{BatchSize, Spilling};
 use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
@@ -31,8 +30,6 @@ pub struct Running<'a> {
     pub spilling: Spilling,
     memory: QueryMemory,
     context: Arc<TaskContext>,
-    /// Its end is the run's end, for tasks that are still at work then.
-    run: Arc<()>,
 }
 
 impl<'a> Running<'a> {
@@ -58,13 +55,7 @@ impl<'a> Running<'a> {
             batches,
             spilling,
             memory,
-            run: Arc::default(),
         })
-    }
-
-    /// Sees when the run's tasks have to end.
-    pub fn watch(&self) -> Watch {
-        Watch::new(self.eval, &self.run)
     }
 
     pub fn start(&self, plan: Plan) -> Result<SendableRecordBatchStream> {

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use types::{Error, Result, SqlMode, Value, Warning, errno};
 
@@ -176,7 +176,7 @@ impl EvalContext {
             server: Arc::clone(&self.server),
             digest: self.digest,
             reads: self.reads.for_thread(),
-            // Every field is named, so that none is forgotten. A thread leaves nothing in these but warnings.
+            // Every field is named, so that none is forgotten. What a thread leaves in these, `merge` takes over.
             warnings: Warnings::default(),
             set_last_insert_id: Mutex::default(),
             insert_id: InsertId::default(),
@@ -186,10 +186,21 @@ impl EvalContext {
         }
     }
 
-    /// Takes over what a thread has left: its warnings, and what it has read.
+    /// Takes over what a thread has left: its warnings, what it has read, and what it has assigned.
     pub fn merge(&self, thread: &Self) {
         self.warnings.append(&thread.warnings);
         self.reads.merge(&thread.reads);
+        let locked = |id: &Mutex<Option<u64>>| id.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(id) = locked(&thread.set_last_insert_id) {
+            let mut ours = self
+                .set_last_insert_id
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            *ours = Some(id);
+        }
+        for (name, value) in thread.state.take_assigned() {
+            self.state.assign(name, value);
+        }
     }
 
     /// Fails with 1317 once the statement has been interrupted.

@@ -1,16 +1,20 @@
 //! KILL and time limits within an evaluation: how much work is done between two looks at the interruption.
 //!
 //! Whoever reads rows looks once for each batch of them. That is often enough for rows that cost little. Here is what
-//! looks within a batch, and within a call: evaluation counts the bytes of long values, whatever makes or reads them,
-//! and a function whose work is not proportional to its arguments (a search, a comparison of all pairs) counts its
-//! steps ([`crate::pace`]).
+//! looks within a batch, and within a call: loops over rows look once in some rows, fewer if their values are long;
+//! evaluation of single rows counts the bytes of long texts that calls make, and of long constants; and a function whose
+//! work is not proportional to its arguments (a search, a comparison of all pairs) counts its steps ([`crate::pace`]).
+//! Rows of short values, and single rows, count nothing.
 
 use std::sync::atomic::Ordering;
 
-use types::Result;
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::DataType;
+use types::{Result, SqlType, Value};
 
 use crate::EvalContext;
-use crate::datum::{Cell, Datum};
+use crate::datum::Datum;
+use crate::input::ColumnarValue;
 use crate::pace::{BETWEEN_LOOKS, Interruptible};
 
 /// A value of so many bytes is long. What a batch of shorter ones takes is not counted.
@@ -36,19 +40,22 @@ impl EvalContext {
 
     /// Counts a value that is long. See [`Self::count_work`].
     #[inline]
-    pub(crate) fn count_value(&self, value: &Datum<'_>) -> Result<()> {
+    pub(crate) fn count_value(&self, value: &Value) -> Result<()> {
         match value {
-            Datum::String(text) if text.len() >= LONG_BYTES => self.count_work(text.len()),
-            Datum::Bytes(bytes) if bytes.len() >= LONG_BYTES => self.count_work(bytes.len()),
-            Datum::Json(json) if json.bytes() >= LONG_BYTES => self.count_work(json.bytes()),
+            Value::String(text) if text.len() >= LONG_BYTES => self.count_work(text.len()),
+            Value::Bytes(bytes) if bytes.len() >= LONG_BYTES => self.count_work(bytes.len()),
+            Value::Json(json) if json.root().bytes() >= LONG_BYTES => self.count_work(json.root().bytes()),
             _ => Ok(()),
         }
     }
 
-    /// See [`Self::count_value`].
+    /// Counts what a call has made, if its type may be long.
     #[inline]
-    pub(crate) fn count_cell(&self, cell: &Cell<'_>) -> Result<()> {
-        self.count_value(&cell.datum())
+    pub(crate) fn count_made(&self, value: &Value, ty: &SqlType) -> Result<()> {
+        match ty.length as usize >= LONG_BYTES {
+            true => self.count_value(value),
+            false => Ok(()),
+        }
     }
 
     /// Called for each row of a loop, with its position.
@@ -58,6 +65,31 @@ impl EvalContext {
             true => self.check_interrupted(),
             false => Ok(()),
         }
+    }
+}
+
+/// After how many rows a loop over the values of `args` looks at the interruption. There are `rows` of them.
+pub(crate) fn rows_between_looks(args: &[ColumnarValue], rows: usize) -> usize {
+    let of_row = |arg: &ColumnarValue| match arg {
+        ColumnarValue::Scalar(value) => Datum::of(value).long_bytes(),
+        ColumnarValue::Array(array) => bytes_of(array.as_ref()) / rows.max(1),
+    };
+    let bytes: usize = args.iter().map(of_row).sum();
+    (BETWEEN_LOOKS / bytes.max(1)).clamp(1, ROWS_BETWEEN_LOOKS)
+}
+
+fn bytes_of(array: &dyn Array) -> usize {
+    let between = |offsets: &[i32]| match offsets {
+        [first, .., last] => usize::try_from(last - first).unwrap_or(0),
+        _ => 0,
+    };
+    match array.data_type() {
+        DataType::Utf8 => between(array.as_string::<i32>().value_offsets()),
+        DataType::Binary => between(array.as_binary::<i32>().value_offsets()),
+        DataType::Utf8View | DataType::BinaryView | DataType::LargeUtf8 | DataType::LargeBinary => {
+            array.get_buffer_memory_size()
+        }
+        _ => 0,
     }
 }
 

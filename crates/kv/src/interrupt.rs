@@ -25,6 +25,8 @@ pub struct Interrupt {
     transaction: AtomicU64,
     /// The thread that sleeps in a wait. One connection runs one statement, so there is at most one.
     sleeper: Mutex<Option<Thread>>,
+    /// That of the statement, if this one is of a part of it: see [`Interrupt::within`].
+    statement: Option<Arc<Self>>,
 }
 
 impl Default for Interrupt {
@@ -34,6 +36,7 @@ impl Default for Interrupt {
             deadline_ns: AtomicU64::new(NEVER),
             transaction: AtomicU64::new(0),
             sleeper: Mutex::new(None),
+            statement: None,
         }
     }
 }
@@ -41,6 +44,16 @@ impl Default for Interrupt {
 impl Interrupt {
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// One for a part of a statement whose threads may outlive the statement. It is raised with the statement's, and stays
+    /// raised once [`Interrupt::raise`] has ended the part: that of the statement is cleared for the next statement, and
+    /// a thread that looks only then would go on.
+    pub fn within(statement: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self {
+            statement: Some(Arc::clone(statement)),
+            ..Self::default()
+        })
     }
 
     /// From `deadline` on it counts as raised; `None`: there is no time limit.
@@ -53,6 +66,9 @@ impl Interrupt {
 
     /// How long a wait may last before it has to check again; `None`: forever.
     pub fn time_left(&self) -> Option<Duration> {
+        if let Some(statement) = &self.statement {
+            return statement.time_left();
+        }
         let deadline = self.deadline_ns.load(Ordering::Relaxed);
         (deadline != NEVER).then(|| Duration::from_nanos(deadline).saturating_sub(EPOCH.elapsed()))
     }
@@ -86,7 +102,8 @@ impl Interrupt {
 
     /// Whether [`Interrupt::raise`] has been called.
     pub fn is_killed(&self) -> bool {
-        self.raised.load(Ordering::Relaxed)
+        let statement = self.statement.as_ref();
+        self.raised.load(Ordering::Relaxed) || statement.is_some_and(|statement| statement.is_killed())
     }
 
     /// Whether the deadline has passed.
@@ -106,8 +123,15 @@ impl Interrupt {
 
     /// Makes [`Interrupt::raise`] unpark the calling thread as long as the guard lives.
     pub fn wake_me(&self) -> WakeGuard<'_> {
-        *self.sleeper.lock() = Some(thread::current());
+        self.set_sleeper(Some(&thread::current()));
         WakeGuard(self)
+    }
+
+    fn set_sleeper(&self, thread: Option<&Thread>) {
+        *self.sleeper.lock() = thread.cloned();
+        if let Some(statement) = &self.statement {
+            statement.set_sleeper(thread);
+        }
     }
 }
 
@@ -130,7 +154,7 @@ impl memory::WaitControl for Interrupt {
 
 impl Drop for WakeGuard<'_> {
     fn drop(&mut self) {
-        *self.0.sleeper.lock() = None;
+        self.0.set_sleeper(None);
     }
 }
 
@@ -150,5 +174,22 @@ mod tests {
         assert!(!interrupt.is_raised());
         interrupt.raise();
         assert!(interrupt.is_raised() && interrupt.is_killed() && !interrupt.is_late());
+    }
+
+    #[test]
+    fn that_of_a_part_is_raised_with_the_statement_and_stays_raised_after_it() {
+        let statement = Interrupt::new();
+        let part = Interrupt::within(&statement);
+        assert!(!part.is_raised());
+        statement.raise();
+        assert!(part.is_killed());
+        statement.clear();
+        assert!(!part.is_raised());
+        statement.set_deadline(Some(Instant::now()));
+        assert!(part.is_late());
+        statement.clear();
+        part.raise();
+        statement.clear();
+        assert!(part.is_raised() && !statement.is_raised());
     }
 }

@@ -304,6 +304,7 @@ impl Target {
                     port: opts.get_tcp_port(),
                     socket: self.socket.clone(),
                     status_port: None,
+                    process: None,
                     stemdb: !self.mysql,
                     large_rows: true,
                 },

@@ -25,6 +25,8 @@ pub struct Address {
     pub socket: Option<PathBuf>,
     /// `None` where it is not known, and on MySQL.
     pub status_port: Option<u16>,
+    /// Of the server, where this program has started it.
+    pub process: Option<u32>,
     /// False on MySQL: checks of StemDB's own features are skipped.
     pub stemdb: bool,
     /// Whether a row may be larger than the 6 MiB that a cluster accepts.
@@ -113,6 +115,7 @@ impl Server {
                 Program::StemDb { .. } => Some(free_port()?),
                 _ => None,
             },
+            process: None,
             stemdb: matches!(program, Program::StemDb { .. }),
             large_rows: !program.is_on_cluster(),
         };
@@ -163,11 +166,10 @@ impl Server {
             self.initialize_mysql(base)?;
         }
         let start = Instant::now();
-        self.child = Some(
-            self.command()?
-                .spawn()
-                .map_err(|e| format!("cannot start the server: {e}"))?,
-        );
+        let child = self.command()?.spawn();
+        let child = child.map_err(|e| format!("cannot start the server: {e}"))?;
+        self.address.process = Some(child.id());
+        self.child = Some(child);
         loop {
             if let Some(status) = self.exited()? {
                 return Err(format!(

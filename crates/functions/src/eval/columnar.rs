@@ -44,7 +44,7 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
         Expr::Cast { input, ty, implicit } => {
             let from = input.ty();
             match with_room(|| evaluate(input, batch, ctx))? {
-                ColumnarValue::Scalar(value) => for_all(batch.num_rows(), || {
+                ColumnarValue::Scalar(value) => for_all(batch.num_rows(), ctx, || {
                     let cell = Cell::Ref(Datum::of(&value));
                     Ok(cast::cell(cell, &from, ty, *implicit, ctx, input)?.into_value())
                 }),
@@ -84,7 +84,7 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     }
     let constant = !call.def.volatile && args.iter().all(|a| matches!(a, ColumnarValue::Scalar(_)));
     if constant && rows > 0 {
-        return for_all(rows, || scalar_call(call, eval, &args, 0));
+        return for_all(rows, call.ctx, || scalar_call(call, eval, &args, 0));
     }
     by_values(call, eval, &args, rows)
 }

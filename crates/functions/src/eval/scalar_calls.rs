@@ -7,9 +7,11 @@ use types::{Error, Result, SqlType, TypeKind, Value};
 
 use super::output::append;
 use super::speculate;
+use crate::EvalContext;
 use crate::datum::Datum;
 use crate::expr::{Call, ScalarFn};
 use crate::input::ColumnarValue;
+use crate::work::rows_between_looks;
 
 /// Calls the function once for each row.
 pub(super) fn by_values(
@@ -20,8 +22,13 @@ pub(super) fn by_values(
 ) -> Result<ColumnarValue> {
     let mut out = builder(&call.ty, rows);
     let mut values = Vec::with_capacity(rows);
+    let between_looks = rows_between_looks(args, rows);
+    let mut look_at = between_looks;
     for i in 0..rows {
-        call.ctx.count_row(i)?;
+        if i == look_at {
+            call.ctx.check_interrupted()?;
+            look_at += between_looks;
+        }
         let value = scalar_call(call, eval, args, i)?;
         match &mut out {
             Some(out) => append(out, Datum::of(&value), &call.ty)?,
@@ -58,12 +65,17 @@ pub(super) fn without_json(value: ColumnarValue) -> Result<ColumnarValue> {
 }
 
 /// One value for all rows. It is computed once, unless it warns: then it warns for each row, as in MySQL.
-pub(super) fn for_all(rows: usize, mut evaluate: impl FnMut() -> Result<Value>) -> Result<ColumnarValue> {
+pub(super) fn for_all(
+    rows: usize,
+    ctx: &EvalContext,
+    mut evaluate: impl FnMut() -> Result<Value>,
+) -> Result<ColumnarValue> {
     if let Ok(value) = speculate::attempt(&mut evaluate) {
         return Ok(ColumnarValue::Scalar(value));
     }
     let mut value = Value::Null;
     for _ in 0..rows {
+        ctx.check_interrupted()?;
         value = evaluate()?;
     }
     Ok(ColumnarValue::Scalar(value))
@@ -93,7 +105,7 @@ pub(super) fn scalar_call(
     let strict = call.def.null_in_null_out;
     match args {
         [a] => {
-            let a = at(call, a, index)?;
+            let a = at(a, index)?;
             if strict && a.is_null() {
                 Ok(Value::Null)
             } else {
@@ -101,14 +113,14 @@ pub(super) fn scalar_call(
             }
         }
         [a, b] => {
-            let (a, b) = (at(call, a, index)?, at(call, b, index)?);
+            let (a, b) = (at(a, index)?, at(b, index)?);
             if strict && (a.is_null() || b.is_null()) {
                 return Ok(Value::Null);
             }
             eval(call, &[a, b])
         }
         [a, b, c] => {
-            let (a, b, c) = (at(call, a, index)?, at(call, b, index)?, at(call, c, index)?);
+            let (a, b, c) = (at(a, index)?, at(b, index)?, at(c, index)?);
             if strict && (a.is_null() || b.is_null() || c.is_null()) {
                 return Ok(Value::Null);
             }
@@ -117,7 +129,7 @@ pub(super) fn scalar_call(
         args => {
             let mut datums = Vec::with_capacity(args.len());
             for arg in args {
-                let datum = at(call, arg, index)?;
+                let datum = at(arg, index)?;
                 if strict && datum.is_null() {
                     return Ok(Value::Null);
                 }
@@ -129,12 +141,10 @@ pub(super) fn scalar_call(
 }
 
 /// The value of an argument in one row.
-fn at<'v>(call: &Call<'_>, value: &'v ColumnarValue, index: usize) -> Result<Datum<'v>> {
-    let datum = match value {
-        ColumnarValue::Scalar(value) => Datum::of(value),
-        ColumnarValue::Array(array) if index < array.len() => Datum::at(array.as_ref(), index)?,
-        ColumnarValue::Array(_) => return Err(Error::internal("an argument's array is too short")),
-    };
-    call.ctx.count_value(&datum)?;
-    Ok(datum)
+fn at(value: &ColumnarValue, index: usize) -> Result<Datum<'_>> {
+    match value {
+        ColumnarValue::Scalar(value) => Ok(Datum::of(value)),
+        ColumnarValue::Array(array) if index < array.len() => Datum::at(array.as_ref(), index),
+        ColumnarValue::Array(_) => Err(Error::internal("an argument's array is too short")),
+    }
 }

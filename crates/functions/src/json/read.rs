@@ -13,7 +13,7 @@ use super::order::compare;
 use super::{returning, schema, storage};
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
-use crate::pace::Pace;
+use crate::pace::{Pace, Steps};
 use crate::registry::{Family, MANY, of_json};
 
 pub(crate) static FAMILY: Family = Family {

@@ -1,15 +1,15 @@
 //! `LIKE`: a pattern, compiled for one collation. Matching backtracks only to the last `%`.
 
-use types::{Collation, Result};
+use types::Collation;
 
 use super::segments::Segments;
 use super::token::{Token, tokens};
-use crate::pace::Pace;
+use crate::pace::{Pace, Steps, Unwatched, is_short};
 
 /// What the comparison of two characters takes.
 const STEPS_OF_CHARACTER: usize = 16;
-/// For longer texts and patterns, [`Like::may_match`] does not know.
-const MOST_STEPS_OF_STORED: usize = 1 << 22;
+/// What takes more steps is watched.
+const STEPS_OF_MANY: usize = 1 << 24;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -56,15 +56,35 @@ impl Like {
 
     /// # Errors
     /// 1317 if the statement is interrupted meanwhile.
-    pub fn matches(&self, text: &str, pace: &mut Pace<'_>) -> Result<bool> {
+    pub fn matches(&self, text: &str, pace: &mut Pace<'_>) -> types::Result<bool> {
+        if is_short(text.len(), self.tokens.len()) {
+            pace.step(text.len())?;
+            return Ok(self.matches_at_once(text));
+        }
+        self.search(text, pace)
+    }
+
+    /// As [`Self::matches`], without an end before it is known.
+    pub fn matches_at_once(&self, text: &str) -> bool {
+        let Ok(matches) = self.search(text, &mut Unwatched);
+        matches
+    }
+
+    /// Whether texts of so many bytes in total are soon compared with the pattern.
+    pub fn is_soon_done(&self, bytes: usize) -> bool {
+        bytes.saturating_mul(self.tokens.len()) <= STEPS_OF_MANY
+    }
+
+    #[inline]
+    fn search<S: Steps>(&self, text: &str, steps: &mut S) -> Result<bool, S::Stop> {
         Ok(match &self.kind {
             PatternKind::Equals(whole) => text == whole,
             PatternKind::StartsWith(prefix) => text.starts_with(prefix.as_str()),
             PatternKind::EndsWith(suffix) => text.ends_with(suffix.as_str()),
             PatternKind::Contains(part) => text.contains(part.as_str()),
             PatternKind::General => match &self.ascii {
-                Some(segments) if text.is_ascii() => return segments.matches(text.as_bytes(), pace),
-                _ => return self.walk(text, pace),
+                Some(segments) if text.is_ascii() => return segments.matches(text.as_bytes(), steps),
+                _ => return self.walk(text, steps),
             },
         })
     }
@@ -72,25 +92,25 @@ impl Like {
     /// Whether the bytes of a text may match. Only ASCII bytes can be excluded.
     pub fn may_match(&self, bytes: &[u8]) -> bool {
         // What takes long is left to `matches`, which can be interrupted.
-        let steps = bytes.len().saturating_mul(self.tokens.len());
-        if steps > MOST_STEPS_OF_STORED || !bytes.is_ascii() {
+        if !self.is_soon_done(bytes.len()) || !bytes.is_ascii() {
             return true;
         }
-        let mut pace = Pace::unwatched();
-        let matches = match (&self.kind, &self.ascii) {
-            (PatternKind::General, Some(segments)) => segments.matches(bytes, &mut pace),
-            _ => std::str::from_utf8(bytes).map_or(Ok(true), |text| self.matches(text, &mut pace)),
-        };
-        matches.unwrap_or(true)
+        match (&self.kind, &self.ascii) {
+            (PatternKind::General, Some(segments)) => {
+                let Ok(matches) = segments.matches(bytes, &mut Unwatched);
+                matches
+            }
+            _ => std::str::from_utf8(bytes).map_or(true, |text| self.matches_at_once(text)),
+        }
     }
 
-    fn walk(&self, text: &str, pace: &mut Pace<'_>) -> Result<bool> {
+    fn walk<S: Steps>(&self, text: &str, steps: &mut S) -> Result<bool, S::Stop> {
         let mut rest = text.chars();
         let mut token = 0;
         // The token after the last `%`, and the text that this `%` does not cover yet.
         let mut back: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
-            pace.step(STEPS_OF_CHARACTER)?;
+            steps.step(STEPS_OF_CHARACTER)?;
             match self.tokens.get(token) {
                 Some(Token::Many) => {
                     token += 1;
@@ -171,9 +191,13 @@ fn kind(tokens: &[Token]) -> PatternKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EvalContext;
 
     fn matches(like: &Like, text: &str) -> bool {
-        like.matches(text, &mut Pace::unwatched()).unwrap()
+        let matches = like.matches_at_once(text);
+        let context = EvalContext::default();
+        assert_eq!(like.search(text, &mut Pace::of(&context)).unwrap(), matches);
+        matches
     }
 
     fn like(text: &str, pattern: &str, collation: Collation) -> bool {
@@ -230,8 +254,8 @@ mod tests {
                 .collect();
             for collation in [Collation::DEFAULT, Collation::Utf8mb4Bin] {
                 let like = Like::new(&pattern, '\\', collation);
-                let found = matches(&like, &text);
-                let walked = like.walk(&text, &mut Pace::unwatched()).unwrap();
+                let found = like.matches_at_once(&text);
+                let Ok(walked) = like.walk(&text, &mut Unwatched);
                 assert_eq!(found, walked, "{text} like {pattern} {collation:?}");
                 assert_eq!(found, like.may_match(text.as_bytes()));
                 matching += u32::from(found);

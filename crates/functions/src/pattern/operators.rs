@@ -99,20 +99,14 @@ fn like_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<
     datums.extend(escape_arg.map(Datum::of));
     let compiled = Like::new(pattern, escape(call, &datums)?, call.arg_type(0).collation);
     let values = array.as_string::<i32>();
-    let (mut pace, mut interruption) = (Pace::of(call.ctx), None);
-    let found = BooleanBuffer::collect_bool(values.len(), |i| {
-        if interruption.is_some() {
-            return false;
+    let found = match compiled.is_soon_done(values.values().len()) {
+        true => BooleanBuffer::collect_bool(values.len(), |i| compiled.matches_at_once(values.value(i))),
+        false => {
+            let mut pace = Pace::of(call.ctx);
+            let matches = |text: Option<&str>| compiled.matches(text.unwrap_or_default(), &mut pace);
+            values.iter().map(matches).collect::<Result<BooleanBuffer>>()?
         }
-        let matches = compiled.matches(values.value(i), &mut pace);
-        matches.unwrap_or_else(|error| {
-            interruption = Some(error);
-            false
-        })
-    });
-    if let Some(interruption) = interruption {
-        return Err(interruption);
-    }
+    };
     let found = BooleanArray::new(found, array.nulls().cloned());
     Ok(Some(ColumnarValue::Array(Arc::new(found))))
 }
@@ -129,5 +123,5 @@ pub fn stored_like(pattern: &str, collation: Collation) -> Option<impl Fn(&[u8])
 /// `text LIKE pattern`: the filter of SHOW statements.
 pub fn show_like(pattern: &str, text: &str, collation: Collation) -> bool {
     let like = Like::new(pattern, '\\', collation);
-    like.matches(text, &mut Pace::unwatched()).unwrap_or(false)
+    like.matches_at_once(text)
 }

@@ -13,7 +13,7 @@ use super::icu_rules::{self, COMMENT};
 use super::regex_cache::CACHE_LIMIT;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
-use crate::pace::Pace;
+use crate::pace::{Pace, Steps};
 use crate::registry::{Alias, Family, function};
 use crate::truth::value_of;
 

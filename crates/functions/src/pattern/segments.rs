@@ -2,10 +2,9 @@
 //! other.
 
 use memchr::{memchr, memchr2};
-use types::Result;
 
 use super::token::Token;
-use crate::pace::Pace;
+use crate::pace::{BETWEEN_LOOKS, Steps, is_short};
 
 /// A pattern of ASCII characters.
 #[derive(Debug, Clone)]
@@ -58,7 +57,7 @@ impl Segments {
 
     /// Whether ASCII text matches. Each part is matched at the first position where it occurs: if there is
     /// any match, there is one with the earliest positions.
-    pub fn matches(&self, text: &[u8], pace: &mut Pace<'_>) -> Result<bool> {
+    pub fn matches<S: Steps>(&self, text: &[u8], steps: &mut S) -> Result<bool, S::Stop> {
         let Some(tail) = &self.tail else {
             return Ok(text.len() == self.head.bytes.len() && self.head.is_at(text, 0));
         };
@@ -71,7 +70,7 @@ impl Segments {
         }
         let mut rest = &text[self.head.bytes.len()..end];
         for segment in &self.middle {
-            match segment.find(rest, pace)? {
+            match segment.find(rest, steps)? {
                 Some(at) => rest = &rest[at + segment.bytes.len()..],
                 None => return Ok(false),
             }
@@ -120,15 +119,16 @@ impl Segment {
 
     /// The first place where the text has the segment. Each place may take as many steps as the segment has bytes, so
     /// that long texts are searched in parts.
-    fn find(&self, text: &[u8], pace: &mut Pace<'_>) -> Result<Option<usize>> {
-        let segment = self.bytes.len();
-        let places = (Pace::steps_between_looks() / segment.max(1)).max(1);
-        if text.len() <= places.saturating_add(segment) {
+    #[inline]
+    fn find<S: Steps>(&self, text: &[u8], steps: &mut S) -> Result<Option<usize>, S::Stop> {
+        if !S::STOPS || is_short(text.len(), self.bytes.len()) {
             return Ok(self.find_in(text));
         }
+        let segment = self.bytes.len();
+        let places = (BETWEEN_LOOKS / segment.max(1)).max(1);
         let mut from = 0;
         while text.len() - from >= segment {
-            pace.step(Pace::steps_between_looks())?;
+            steps.step(BETWEEN_LOOKS)?;
             let to = text.len().min(from + places + segment - 1);
             if let Some(at) = self.find_in(&text[from..to]) {
                 return Ok(Some(from + at));

@@ -7,7 +7,7 @@ use aes::cipher::{BlockCipher, BlockDecrypt, BlockEncrypt, BlockSizeUser, KeyIni
 use aes::{Aes128, Aes192, Aes256};
 use types::Result;
 
-use crate::pace::Pace;
+use crate::pace::{Pace, Steps};
 
 /// Bytes of a block, and of an initialization vector.
 pub(crate) const BLOCK: usize = 16;
@@ -301,6 +301,7 @@ fn key_stream<C: Cipher>(cipher: &C, mut register: u128, data: &mut [u8], pace: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EvalContext;
 
     fn run(
         mode: BlockEncryption,
@@ -310,7 +311,8 @@ mod tests {
         data: &[u8],
     ) -> Option<Vec<u8>> {
         let input = (iv, data.to_vec());
-        mode.run(direction, key, input, &mut Pace::unwatched()).unwrap()
+        mode.run(direction, key, input, &mut Pace::of(&EvalContext::default()))
+            .unwrap()
     }
 
     #[test]

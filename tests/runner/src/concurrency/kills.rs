@@ -1,5 +1,9 @@
 //! KILL QUERY ends statements of each kind, wherever they run, and their changes are undone. Without KILL,
-//! each would run for minutes. The time until the end is printed; the test fails only if a statement hangs.
+//! each would run for minutes. The time until the end is printed; the test fails only if a statement hangs, or if a thread
+//! of the server computes on after it ([`stillness`]). So do KILL CONNECTION, time limits, and clients that go away.
+
+mod stillness;
+mod ways;
 
 use std::sync::mpsc;
 use std::thread;
@@ -80,7 +84,7 @@ const STATEMENTS: [(&str, &str); 13] = [
 ];
 
 /// Rows, and single calls, that take long. A batch of such rows alone would take longer than [`PATIENCE`].
-const EXPENSIVE: [(&str, &str); 18] = [
+const EXPENSIVE: [(&str, &str); 24] = [
     (
         "filter by long texts",
         "SELECT COUNT(*) FROM kills WHERE SHA2(REPEAT(s, 1000000), 512) = 'x'",
@@ -88,6 +92,27 @@ const EXPENSIVE: [(&str, &str); 18] = [
     (
         "hashes of long texts",
         "SELECT SHA2(REPEAT(s, 1000000), 512) FROM kills",
+    ),
+    (
+        "filter by the length of long texts",
+        "SELECT COUNT(*) FROM kills WHERE LENGTH(REPEAT(s, 1000000)) = 5",
+    ),
+    (
+        "filter by LIKE",
+        "SELECT COUNT(*) FROM kills WHERE REPEAT(s, 1000000) LIKE CONCAT('%', s, 'x%y')",
+    ),
+    (
+        "filter by a regular expression",
+        "SELECT COUNT(*) FROM kills WHERE REPEAT(s, 1000000) RLIKE 'x[0-9]+y'",
+    ),
+    (
+        "JSON documents",
+        "SELECT SUM(JSON_LENGTH(CONCAT('[', REPEAT(CONCAT('\"', s, '\",'), 100000), '1]'))) FROM kills",
+    ),
+    ("checksums of texts", "SELECT CRC32(REPEAT(s, 100000)) FROM kills"),
+    (
+        "texts in upper case, of one text for all rows",
+        "SELECT SUM(CRC32(UPPER(CONCAT(s, long_text)))) FROM kills JOIN (SELECT REPEAT('a', 1000000) long_text) l",
     ),
     (
         "window over long texts",
@@ -164,8 +189,10 @@ pub fn check(address: &Address, report: &mut Report) {
         true => &["transactional", "analytical"],
         false => &[""],
     };
+    // MySQL looks within no call.
+    let expensive = if address.stemdb { &EXPENSIVE[..] } else { &[] };
     for route in routes {
-        for (kind, statement) in STATEMENTS.into_iter().chain(EXPENSIVE) {
+        for (kind, statement) in STATEMENTS.iter().chain(expensive) {
             let name = format!("{name} {kind} {route}");
             match killed(address, route, statement) {
                 Ok(took) => {
@@ -175,6 +202,11 @@ pub fn check(address: &Address, report: &mut Report) {
                 Err(why) => report.fail(&name, &why),
             }
         }
+        let name = format!("concurrency: no thread computes on after KILL QUERY {route}");
+        report.check(&name, stillness::wait(address));
+    }
+    if address.stemdb {
+        ways::check(address, routes, report);
     }
 }
 
@@ -212,15 +244,22 @@ fn fill(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
+/// `""`: as the server decides.
+fn set_route(conn: &mut Conn, route: &str) -> Result<(), String> {
+    match route {
+        "" => Ok(()),
+        route => conn
+            .query_drop(format!("SET stemdb_route = '{route}'"))
+            .map_err(text),
+    }
+}
+
 /// The time from the KILL to the end of a statement.
 fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, String> {
     let (mut conn, mut killer) = (connect(address)?, connect(address)?);
     conn.query_drop("SET cte_max_recursion_depth = 4294967295")
         .map_err(text)?;
-    if !route.is_empty() {
-        conn.query_drop(format!("SET stemdb_route = '{route}'"))
-            .map_err(text)?;
-    }
+    set_route(&mut conn, route)?;
     let before = sums(&mut killer)?;
     let (result, took) = kill(conn, statement, || thread::sleep(BEFORE), &mut killer)?;
     match result {
