@@ -261,7 +261,14 @@ fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, S
         .map_err(text)?;
     set_route(&mut conn, route)?;
     let before = sums(&mut killer)?;
-    let (result, took) = kill(conn, statement, || thread::sleep(BEFORE), &mut killer)?;
+    let (id, mut watcher, mut runs) = (conn.connection_id(), connect(address)?, Ok(()));
+    let (result, took) = kill(
+        conn,
+        statement,
+        || runs = wait_until_it_runs(&mut watcher, id),
+        &mut killer,
+    )?;
+    runs?;
     match result {
         Err(error) if code(&error) == 1317 => {}
         other => return Err(format!("{statement}: {other:?}")),
@@ -270,6 +277,22 @@ fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, S
         after if after == before => Ok(took),
         after => Err(format!("{statement}: {before:?} before, {after:?} after it")),
     }
+}
+
+/// Waits until a connection has run a statement for some time. A KILL that comes before it is forgotten.
+fn wait_until_it_runs(watcher: &mut Conn, id: u32) -> Result<(), String> {
+    let runs = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND command IN ('Query', 'Execute')"
+    );
+    let start = Instant::now();
+    while watcher.query_first::<u64, _>(&runs).map_err(text)? != Some(1) {
+        if start.elapsed() > PATIENCE {
+            return Err("the statement does not begin".to_owned());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    thread::sleep(BEFORE);
+    Ok(())
 }
 
 /// Runs a statement, kills it after `wait`, and returns its result and the time from the KILL to the end.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::{BEFORE, PATIENCE, set_route, stillness};
+use super::{BEFORE, PATIENCE, set_route, stillness, wait_until_it_runs};
 use crate::concurrency::{DATABASE, code, connect, text};
 use crate::report::Report;
 use crate::server::Address;
@@ -44,7 +44,7 @@ fn kill_connection(address: &Address, route: &str, statement: &str) -> Result<Du
     set_route(&mut conn, route)?;
     let (id, running) = (conn.connection_id(), statement.to_owned());
     let client = thread::spawn(move || (conn.query_drop(running), Instant::now()));
-    thread::sleep(BEFORE);
+    wait_until_it_runs(&mut killer, id)?;
     let since = Instant::now();
     killer.query_drop(format!("KILL {id}")).map_err(text)?;
     gone(&mut killer, id, since)?;
