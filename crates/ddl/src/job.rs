@@ -11,7 +11,7 @@ use cluster::meta::record::{Record, decode};
 use cluster::meta::{Meta, keys, read_all};
 use kv::{Reader, Store};
 use schema::definition::TableName;
-use schema::model::{SchemaState, Table};
+use schema::model::{Column, SchemaState, Table};
 use schema::shadow::Conversion;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, SqlMode, errno};
@@ -67,6 +67,10 @@ pub(crate) struct TableChange {
     /// have the entries until the new one is complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delta_indexes: Vec<i64>,
+    /// Ids of the columns of `target` that the table does not have yet, if new indexes need one of them. They are published
+    /// with these indexes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_columns: Vec<i64>,
     /// Whether other statements use the table meanwhile and maintain the new indexes.
     pub online: bool,
     /// The mode in which virtual columns of new indexes are computed. `None` in jobs of older releases, which did not
@@ -151,6 +155,7 @@ impl TableChange {
             new_indexes: altered.new_indexes.clone(),
             dropped_indexes: altered.dropped_indexes.clone(),
             delta_indexes: Vec::new(),
+            new_columns: columns_of_indexes(base, altered),
             online,
             sql_mode: Some(altered.sql_mode),
             state: None,
@@ -162,10 +167,29 @@ impl TableChange {
     }
 }
 
+/// The columns that the statement adds, if its new indexes need one of them. An expression may read another.
+fn columns_of_indexes(base: &Table, altered: &Altered) -> Vec<i64> {
+    let target = &altered.table;
+    let is_added = |column: &&Column| base.columns.iter().all(|before| before.id != column.id);
+    let new = target.indexes.iter();
+    let new = new.filter(|index| altered.new_indexes.contains(&index.id));
+    let mut parts = new.flat_map(|index| &index.parts);
+    let needs = parts.any(|part| {
+        target
+            .columns
+            .get(part.column)
+            .is_some_and(|column| is_added(&column))
+    });
+    let added = target.columns.iter().filter(is_added).filter(|_| needs);
+    added.map(|column| column.id).collect()
+}
+
 impl Record for Job {
     fn format(&self) -> u32 {
         let change = self.change.as_ref();
         match change {
+            // Another reader would not remove the columns if it undid the job.
+            Some(made) if !made.new_columns.is_empty() => 5,
             // Another reader would not find the indexes that are to be filled, and publish them empty.
             Some(made) if !made.delta_indexes.is_empty() => 4,
             // A reader of format 1 would end the job and leave what has been filled.

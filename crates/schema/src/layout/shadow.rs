@@ -223,17 +223,20 @@ impl ShadowLayout {
         if column.auto_increment {
             return Ok(Value::Null);
         }
-        if self.context.0.sql_mode.strict {
-            return Err(Error::new(
+        let message = format!("Data truncated for column '{}' at row {row_number}", column.name);
+        match (self.context.0.sql_mode.strict, self.validates) {
+            // Only MySQL's ALGORITHM=COPY tells which value it is.
+            (true, true) => Err(Error::new(errno::WARN_DATA_TRUNCATED, message)),
+            (true, false) => Err(Error::new(
                 errno::ER_INVALID_USE_OF_NULL,
                 "Invalid use of NULL value",
-            ));
+            )),
+            (false, _) => {
+                let warning = types::Warning::warning(errno::WARN_DATA_TRUNCATED, message);
+                eval.warnings.push(warning);
+                self.for_null(column)
+            }
         }
-        eval.warnings.push(types::Warning::warning(
-            errno::WARN_DATA_TRUNCATED,
-            format!("Data truncated for column '{}' at row {row_number}", column.name),
-        ));
-        self.for_null(column)
     }
 
     /// What a NOT NULL column takes for NULL.
