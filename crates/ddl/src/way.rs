@@ -3,10 +3,11 @@
 //! | what the statement does | ALGORITHM | LOCK |
 //! |---|---|---|
 //! | changes only the definition | INSTANT, INPLACE | any: the table is closed for a moment |
-//! | builds indexes of existing columns, or checks rows | INPLACE; COPY for new constraints | NONE; EXCLUSIVE on demand |
+//! | builds indexes, or checks rows | INPLACE; COPY for new constraints | NONE; EXCLUSIVE on demand |
 //! | rewrites all rows | COPY or INPLACE, as in MySQL | NONE; EXCLUSIVE on demand |
-//! | reads all rows, gives them ids, or builds indexes of new columns | INPLACE | EXCLUSIVE |
+//! | reads all rows, gives them ids, or builds indexes of what it also changes | INPLACE | EXCLUSIVE |
 //!
+//! MySQL refuses LOCK=NONE where an index and a virtual column that it needs are new.
 //! MySQL can do every change with ALGORITHM=COPY, and copies the rows then; so does StemDB.
 
 use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay, PartitionChange};
@@ -142,7 +143,7 @@ fn check_new_keys(algorithm: AlterAlgorithm) -> Result<()> {
     ))
 }
 
-/// MySQL makes a FULLTEXT index while others only read. The lock that is needed here: one of none.
+/// MySQL makes a FULLTEXT index while others only read. The lock that is needed here: none.
 fn check_words(changes: &[AlterChange], algorithm: AlterAlgorithm, lock: AlterLock) -> Result<AlterLock> {
     let is_made = |change: &AlterChange| {
         matches!(

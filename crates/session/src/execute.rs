@@ -135,8 +135,10 @@ fn run_command(
                 statement::run(session, command, format, out)?
             }
         };
+        // A client may signal an error of any number.
+        let is_signalled = session.diagnostics.signalled.is_some();
         match done {
-            (_, Err(error)) if error.code == errno::ER_SCHEMA_CHANGED => {}
+            (_, Err(error)) if error.code == errno::ER_SCHEMA_CHANGED && !is_signalled => {}
             done => return Ok(done),
         }
         match replans.next(session).and_then(|()| replan(session)) {

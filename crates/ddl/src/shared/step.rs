@@ -136,13 +136,15 @@ pub(super) fn publish_state(
         put_state(change, job, state)
     };
     let back = |change: &mut Change<'_>, job: &mut Job| {
+        let Some(mut table) = table_before.borrow().clone() else {
+            return Ok(());
+        };
         if let Some(made) = &mut job.change {
             made.state = before;
+            // Nodes that have followed the step may have written values of its columns.
+            made.reserve_columns(&mut table);
         }
-        match table_before.borrow().as_ref() {
-            Some(table) => change.put_table_back(table),
-            None => Ok(()),
-        }
+        change.put_table_back(&table)
     };
     step(publisher, job, options, forward, back)
 }
