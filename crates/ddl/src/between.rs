@@ -43,9 +43,9 @@ pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
     }
 }
 
-/// The table before the change, with the job's new parts in a state, or without them. `None` if they need a
-/// new column, and it cannot be there yet. In the state public, the new indexes are complete, and the new foreign keys, which use them,
-/// are in force.
+/// The table before the change, with the job's new parts in a state, or without them. `None` if they need a new column
+/// that cannot be there before the whole change is. In the state public, the new indexes are complete, and the new
+/// foreign keys, which use them, are in force.
 pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
     let Some(conversion) = &made.conversion else {
         let mut between = with_new_indexes(table, made, state)?;
@@ -153,8 +153,8 @@ fn with_new_indexes(table: &Table, made: &TableChange, state: Option<SchemaState
 }
 
 /// Adds the columns of new indexes, behind the others, so that writers maintain the indexes. No statement can name these
-/// columns. Rows are written with the values that they have in rows that exist. Their ids stay reserved, because rows
-/// written meanwhile have such values even if the statement fails.
+/// columns: writers give them their defaults. Their ids stay reserved, because rows written meanwhile have values under
+/// them even if the statement fails.
 ///
 /// `None` if an expression would mean another column than in the target.
 fn add_columns(table: &mut Table, made: &TableChange) -> Option<()> {

@@ -1,8 +1,9 @@
 //! AUTO_INCREMENT and AUTO_RANDOM ids of one statement.
 //!
 //! Ids are allocated in blocks: as many at once as the statement's remaining rows may need, so that the rows of
-//! one INSERT get consecutive ids, and one more for each row before the first that needs one. Where nobody knows how many rows there will be, each block is twice as large as the
-//! one before. What is left of a block is lost. All of that is as in MySQL.
+//! one INSERT get consecutive ids, and one more for each row before the first that needs one. Where nobody knows how
+//! many rows there will be, each block is twice as large as the one before. What is left of a block is lost. All of
+//! that is as in MySQL.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
