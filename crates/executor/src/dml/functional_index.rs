@@ -40,7 +40,9 @@ fn of_index(code: u16, index: &str, row: u64) -> Option<Error> {
         ),
         errno::ER_TRUNCATED_WRONG_VALUE
         | errno::WARN_DATA_TRUNCATED
-        | errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD => (errno::ER_WARN_DATA_TRUNCATED_FUNCTIONAL_INDEX, "Data truncated"),
+        | errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD => {
+            (errno::ER_WARN_DATA_TRUNCATED_FUNCTIONAL_INDEX, "Data truncated")
+        }
         _ => return None,
     };
     let message = format!("{what} for functional index '{index}' at row {row}");
