@@ -23,6 +23,10 @@ pub struct Interrupt {
     deadline_ns: AtomicU64,
     /// The owner of the locks of the transaction that the session has open, or had last; 0: none.
     transaction: AtomicU64,
+    /// The session whose statements it ends; 0: none.
+    session: u64,
+    /// What the statement waits for, as SHOW PROCESSLIST says it; empty: it does not wait.
+    waits_for: Mutex<&'static str>,
     /// The thread that sleeps in a wait. One connection runs one statement, so there is at most one.
     sleeper: Mutex<Option<Thread>>,
 }
@@ -33,6 +37,8 @@ impl Default for Interrupt {
             raised: AtomicBool::new(false),
             deadline_ns: AtomicU64::new(NEVER),
             transaction: AtomicU64::new(0),
+            session: 0,
+            waits_for: Mutex::new(""),
             sleeper: Mutex::new(None),
         }
     }
@@ -41,6 +47,30 @@ impl Default for Interrupt {
 impl Interrupt {
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// That of a session, by its number.
+    pub fn of_session(session: u64) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            ..Self::default()
+        })
+    }
+
+    /// The number of the session; 0: it is of none.
+    pub fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// What the statement waits for, as SHOW PROCESSLIST says it; empty: it does not wait, or for nothing that has a
+    /// name.
+    pub fn waits_for(&self) -> &'static str {
+        *self.waits_for.lock()
+    }
+
+    /// Says what the statement waits for from now on, until the next call; empty: it does not wait any more.
+    pub fn set_waits_for(&self, what: &'static str) {
+        *self.waits_for.lock() = what;
     }
 
     /// From `deadline` on it counts as raised; `None`: there is no time limit.

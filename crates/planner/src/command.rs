@@ -292,7 +292,12 @@ pub enum Show {
         index: Option<String>,
         filter: ShowFilter,
     },
-    /// OPEN TABLES, TRIGGERS, EVENTS: there are none.
+    OpenTables {
+        /// `None`: of all.
+        database: Option<String>,
+        filter: ShowFilter,
+    },
+    /// TRIGGERS, EVENTS: there are none.
     Empty {
         database: String,
         what: &'static str,

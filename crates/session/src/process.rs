@@ -9,6 +9,8 @@ use cluster::message::Requester;
 use cluster::node::NUMBER_MAX;
 use cluster::{TableUse, TableUses};
 use parking_lot::{Mutex, RwLock};
+use syntax::ast::SqlCommand;
+use types::SqlMode;
 
 use crate::counters::SessionCounters;
 
@@ -26,6 +28,8 @@ pub struct Process {
     pub counters: SessionCounters,
     /// The tables that the transaction uses.
     table_uses: OnceLock<Arc<TableUses>>,
+    /// The isolation level of its transactions.
+    isolation: Mutex<&'static str>,
     /// Rows that a running ALTER TABLE has processed; 0 at other times.
     progress: Arc<AtomicU64>,
     /// The attributes that the client sent when it connected.
@@ -72,10 +76,19 @@ impl Process {
 
     /// The state of the connection, for SHOW PROCESSLIST.
     pub fn state(&self) -> String {
-        match self.progress.load(Ordering::Relaxed) {
-            0 => self.activity.lock().state.to_owned(),
-            rows => format!("altering table: {rows} rows"),
+        let rows = self.progress.load(Ordering::Relaxed);
+        let waits_for = self.interrupt.waits_for();
+        if !waits_for.is_empty() {
+            return waits_for.to_owned();
         }
+        if rows > 0 {
+            return format!("altering table: {rows} rows");
+        }
+        let (state, statement) = {
+            let activity = self.activity.lock();
+            (activity.state, activity.statement.clone())
+        };
+        statement.map_or(state, |text| state_of(&text)).to_owned()
     }
 
     /// A counter in which a definition statement reports its progress. It is set to 0 when the statement
@@ -94,6 +107,20 @@ impl Process {
             .get()
             .map(|uses| uses.now().collect())
             .unwrap_or_default()
+    }
+
+    /// The isolation level of the session's transaction.
+    pub fn isolation(&self) -> &'static str {
+        let of_transaction = self.table_uses.get().map_or("", |uses| uses.isolation());
+        match of_transaction {
+            "" => *self.isolation.lock(),
+            level => level,
+        }
+    }
+
+    /// Sets the isolation level that the session's transactions have from now on.
+    pub(crate) fn set_isolation(&self, level: &'static str) {
+        *self.isolation.lock() = level;
     }
 
     /// Sets the tables that the transaction uses. Only the first call has an effect.
@@ -191,6 +218,29 @@ impl Process {
     }
 }
 
+/// What a statement does, in MySQL's words. It is found when somebody asks, so statements need not say it.
+fn state_of(statement: &str) -> &'static str {
+    /// A longer text is an INSERT of many rows.
+    const PARSED_MAX: usize = 64 << 10;
+    if statement.len() > PARSED_MAX {
+        return match statement
+            .trim_start()
+            .get(..6)
+            .map(str::to_ascii_uppercase)
+            .as_deref()
+        {
+            Some("INSERT") => "update",
+            _ => "executing",
+        };
+    }
+    let parsed = syntax::parse_one(statement, SqlMode::default());
+    match parsed.ok().and_then(|parsed| parsed.statement.command()) {
+        Some(SqlCommand::Update | SqlCommand::Delete) => "updating",
+        Some(SqlCommand::Insert | SqlCommand::Replace) => "update",
+        _ => "executing",
+    }
+}
+
 /// The host without the port.
 fn host_of(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |(host, _)| host)
@@ -251,7 +301,7 @@ impl ProcessList {
         };
         let process = Arc::new(Process {
             id,
-            interrupt: kv::Interrupt::new(),
+            interrupt: kv::Interrupt::of_session(id),
             killed: AtomicBool::new(false),
             is_system_user: AtomicBool::new(false),
             // Nobody ends a connection before its account is known.
@@ -259,6 +309,7 @@ impl ProcessList {
             activity: Mutex::new(activity),
             counters: SessionCounters::default(),
             table_uses: OnceLock::new(),
+            isolation: Mutex::new(""),
             progress: Arc::default(),
             attributes: Mutex::new(Arc::new([])),
             on_kill: Mutex::new(None),
@@ -373,6 +424,23 @@ mod tests {
         assert_eq!((id, node_of(id)), ((1 << COUNT_BITS) + 1, 1));
         let id = last.next_id(Some(NUMBER_MAX));
         assert!(u32::try_from(id).is_ok() && node_of(id) == u64::from(NUMBER_MAX));
+    }
+
+    #[test]
+    fn states_are_those_of_statements() {
+        let long = format!("insert into t values ({})", "1,".repeat(40_000));
+        for (text, state) in [
+            ("UPDATE t SET a = 1", "updating"),
+            ("delete from t", "updating"),
+            ("update t, u set t.a = 1", "executing"),
+            ("/* c */ replace t values (1)", "update"),
+            ("insert into t select 1", "executing"),
+            ("select 1", "executing"),
+            ("no statement", "executing"),
+            (long.as_str(), "update"),
+        ] {
+            assert_eq!(state_of(text), state, "{text}");
+        }
     }
 
     #[test]

@@ -238,6 +238,7 @@ impl Session {
     pub(crate) fn settings_changed(&mut self) {
         let was_profiling = self.settings.profiling;
         self.settings = Settings::read(&self.variables);
+        self.process.set_isolation(self.settings.run.isolation.name());
         self.profiles.skips_running |= self.settings.profiling && !was_profiling;
         self.apply_administrator();
         if let Some(private) = self.transaction.private() {

@@ -101,6 +101,8 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let schema = shared.engine.cluster.schema();
     let tables = schema.tables().count() as u64;
     let now = [
+        ("Created_tmp_files", executor::spill_files()),
+        ("Innodb_rows_inserted", sums.inserted()),
         ("Innodb_rows_read", rows_read(sums)),
         ("Innodb_row_lock_current_waits", locks.waiting),
         ("Innodb_row_lock_time", locks.waited_ms),
@@ -121,7 +123,7 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
             "Prepared_stmt_count",
             shared.prepared_count.load(Ordering::Relaxed),
         ),
-        ("Queries", sums.of(StatusCounter::Questions) + prepares(sums)),
+        ("Queries", sums.of(StatusCounter::Questions) + sums.prepares()),
         (
             "Stemdb_analytical_queries",
             shared.engine.counters.analytical.load(Ordering::Relaxed),
@@ -217,15 +219,6 @@ fn of_disks() -> impl Iterator<Item = (String, String)> {
         let value = counted.lines().find_map(|line| line.strip_prefix(counter));
         (name.to_owned(), value.unwrap_or("0").to_owned())
     })
-}
-
-/// Commands about prepared statements that are not `Questions`.
-fn prepares(sums: &SessionCounters) -> u64 {
-    use StatusCounter as S;
-    [S::StmtPrepare, S::StmtClose, S::StmtReset]
-        .iter()
-        .map(|counter| sums.of(*counter))
-        .sum()
 }
 
 fn of_memory(shared: &Shared) -> impl Iterator<Item = (String, String)> + use<> {

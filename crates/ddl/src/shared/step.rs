@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use cluster::metadata_lock::{PAUSE_MAX, PAUSE_MIN};
-use cluster::wait::{Deadline, WaitLimit};
+use cluster::wait::{Deadline, WaitLimit, state};
 use kv::Interrupt;
 use schema::model::{SchemaState, Table};
 use types::{Error, Result};
@@ -54,7 +54,7 @@ fn step(
     forward: impl Fn(&mut Change<'_>, &mut Job) -> Result<()>,
     back: impl Fn(&mut Change<'_>, &mut Job) -> Result<()>,
 ) -> Result<()> {
-    let deadline = Deadline::new(options.limit);
+    let deadline = Deadline::showing(options.limit, state::TABLE);
     let cluster = &publisher.cluster;
     let mut pause = PAUSE_MIN;
     loop {

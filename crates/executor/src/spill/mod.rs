@@ -16,8 +16,8 @@ mod held_rows;
 mod set_aside;
 mod space;
 
-pub use file::io_failed;
 pub(crate) use file::{RowFile, RowReader, RowWriter};
+pub use file::io_failed;
 pub(crate) use held_rows::{HeldRows, HeldRowsBuilder, HeldRowsReader};
 pub(crate) use set_aside::{PARTS, SetAside};
-pub use space::SpillSpace;
+pub use space::{SpillSpace, spill_files};

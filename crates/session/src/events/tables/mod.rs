@@ -1,6 +1,7 @@
 //! The registry of the tables of `performance_schema` and `mysql` that show measurements. Each table defines
 //! its rows, and how it is emptied.
 
+mod by_thread;
 mod connect_attributes;
 mod connections;
 mod current;
@@ -19,7 +20,9 @@ use types::Result;
 use crate::view::SessionView;
 use table::{Emptied, MeasuredTable, Row};
 
-static TABLES: [MeasuredTable; 20] = [
+static TABLES: [MeasuredTable; 22] = [
+    by_thread::STATUS,
+    by_thread::VARIABLES,
     connect_attributes::OF_ACCOUNT,
     connect_attributes::OF_ALL,
     connections::ACCOUNTS,

@@ -74,7 +74,6 @@ const COLUMNS: &[(&str, &[&str])] = &[
             "Database Collation",
         ],
     ),
-    ("OPEN TABLES", &["Database", "Table", "In_use", "Name_locked"]),
     (
         "MASTER STATUS",
         &[

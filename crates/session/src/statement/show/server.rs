@@ -168,7 +168,7 @@ pub fn grants(
         accounts.administered_with(account, roles),
     );
     let style = definitions::style(session);
-    for grant in account.grants(&privileges, &administered) {
+    for grant in account.grants(&privileges, &administered, user.is_none()) {
         listing.push(vec![text(style.requoted(&grant))]);
     }
     Ok(listing)
