@@ -136,7 +136,9 @@ fn run(
     })?;
     runtime.block_on(async {
         let running = Running::new(&plan.root, source, eval, budget, spilling)?;
-        subqueries::run_query(plan, &running, sink).await
+        let result = subqueries::run_query(plan, &running, sink).await;
+        running.count();
+        result
     })
 }
 

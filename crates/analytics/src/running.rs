@@ -1,5 +1,6 @@
 //! One run of a query: its memory, and the streams of its plans.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::interrupt::Watch;
 use crate::limits::{BatchSize, Spilling};
 use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
-use crate::{runtime, width};
+use crate::{metrics, runtime, width};
 
 /// How long a query may run after KILL before it notices, in addition to the work that its tasks do at a
 /// time.
@@ -31,6 +32,8 @@ pub struct Running<'a> {
     pub spilling: Spilling,
     memory: QueryMemory,
     context: Arc<TaskContext>,
+    /// The plans that have been started.
+    started: RefCell<Vec<Plan>>,
     /// Its end is the run's end, for tasks that are still at work then.
     run: Arc<()>,
 }
@@ -58,6 +61,7 @@ impl<'a> Running<'a> {
             batches,
             spilling,
             memory,
+            started: RefCell::default(),
             run: Arc::default(),
         })
     }
@@ -69,7 +73,15 @@ impl<'a> Running<'a> {
 
     pub fn start(&self, plan: Plan) -> Result<SendableRecordBatchStream> {
         self.memory.expect_sorts(operators::spilling_sorts(&plan)?);
+        self.started.borrow_mut().push(Arc::clone(&plan));
         execute_stream(plan, self.context.clone())
+    }
+
+    /// Counts what the plans have done for the statement.
+    pub fn count(&self) {
+        for plan in self.started.borrow_mut().drain(..) {
+            metrics::count(&plan, &self.eval.reads);
+        }
     }
 
     /// The next batch. Every hundredth of a second it checks whether the statement has been interrupted, so that

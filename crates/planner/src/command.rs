@@ -279,6 +279,7 @@ pub enum Show {
     },
     Index {
         table: TableName,
+        extended: bool,
         filter: ShowFilter,
     },
     /// SHOW CREATE TABLE; `is_view`: SHOW CREATE VIEW.

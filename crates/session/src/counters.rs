@@ -31,6 +31,7 @@ counters! {
     StmtReprepare "Com_stmt_reprepare",
     StmtReset "Com_stmt_reset",
     StmtSendLongData "Com_stmt_send_long_data",
+    CreatedTmpDiskTables "Created_tmp_disk_tables",
     CreatedTmpTables "Created_tmp_tables",
     HandlerCommit "Handler_commit",
     HandlerDelete "Handler_delete",
@@ -52,6 +53,7 @@ counters! {
     SelectRange "Select_range",
     SelectScan "Select_scan",
     SlowQueries "Slow_queries",
+    SortMergePasses "Sort_merge_passes",
     SortRange "Sort_range",
     SortRows "Sort_rows",
     SortScan "Sort_scan",
@@ -175,7 +177,9 @@ impl SessionCounters {
         self.add_some(S::SelectRange, u64::from(traits.counts_range()));
         self.add_some(S::SelectFullJoin, u64::from(traits.full_joins));
         self.add_some(S::CreatedTmpTables, u64::from(traits.temporary_tables));
+        self.add_some(S::CreatedTmpDiskTables, event.reads.in_files);
         self.add_some(S::SortRows, event.reads.sorted);
+        self.add_some(S::SortMergePasses, event.reads.merges);
         if traits.sorts {
             self.add(if traits.ranges { S::SortRange } else { S::SortScan }, 1);
         }
@@ -278,7 +282,6 @@ pub const NEVER: &[&str] = &[
     "Com_show_function_code",
     "Com_show_procedure_code",
     "Com_show_profile",
-    "Com_show_relaylog_events",
     "Com_show_slave_hosts",
     "Com_show_slave_status",
     "Com_shutdown",
@@ -287,7 +290,6 @@ pub const NEVER: &[&str] = &[
     "Com_uninstall_component",
     "Com_uninstall_plugin",
     "Connection_errors_tcpwrap",
-    "Created_tmp_disk_tables",
     "Delayed_errors",
     "Delayed_insert_threads",
     "Delayed_writes",
@@ -372,7 +374,6 @@ pub const NEVER: &[&str] = &[
     "Select_full_range_join",
     "Select_range_check",
     "Slave_open_temp_tables",
-    "Sort_merge_passes",
     "Ssl_accept_renegotiates",
     "Ssl_client_connects",
     "Ssl_connect_renegotiates",

@@ -164,6 +164,7 @@ impl<'p> Sort<'p> {
         let runs = std::mem::take(&mut self.runs);
         let merge = runs.merged(&self.order, env)?;
         env.eval().reads.sorted(merge.rows());
+        env.eval().reads.merged(1);
         Ok(Sorted::InFiles(Box::new(merge)))
     }
 

@@ -20,4 +20,4 @@ pub(crate) use file::{RowFile, RowReader, RowWriter};
 pub use file::io_failed;
 pub(crate) use held_rows::{HeldRows, HeldRowsBuilder, HeldRowsReader};
 pub(crate) use set_aside::{PARTS, SetAside};
-pub use space::{SpillSpace, spill_files};
+pub use space::{SpillSpace, count_spill_files, spill_files};

@@ -23,6 +23,11 @@ pub fn spill_files() -> u64 {
     FILES.load(Ordering::Relaxed)
 }
 
+/// Counts files that another executor has made.
+pub fn count_spill_files(count: usize) {
+    FILES.fetch_add(count as u64, Ordering::Relaxed);
+}
+
 /// The directory of a statement's temporary files.
 pub struct SpillSpace<'a> {
     directory: &'a Path,

@@ -446,7 +446,11 @@ fn bind_show(binder: &Binder<'_>, show: &ShowStatement) -> Result<Show> {
             let table = binder.table_name(table)?;
             let filter = filter.clone();
             match target {
-                Target::Index => Show::Index { table, filter },
+                Target::Index => Show::Index {
+                    table,
+                    extended: *full,
+                    filter,
+                },
                 Target::CreateTable => Show::CreateTable {
                     name: table,
                     is_view: false,

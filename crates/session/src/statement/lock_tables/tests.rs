@@ -177,7 +177,7 @@ fn all_waits_have_one_limit() {
     let mut session = open(&shared, 1);
     run(&mut session, "SET lock_wait_timeout = 1");
     let mut calls = 0;
-    let locked = acquire_present(&session, || {
+    let locked = acquire_present(&session, Purpose::LockTables, || {
         calls += 1;
         assert!(calls < 1_000, "it does not end");
         thread::sleep(Duration::from_millis(10));

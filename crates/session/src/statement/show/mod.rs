@@ -83,7 +83,11 @@ pub fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Resul
             ),
         },
         Show::Columns { table, full, filter } => filtered(tables::columns(session, table, *full)?, filter),
-        Show::Index { table, filter } => filtered(tables::index(session, table)?, filter),
+        Show::Index {
+            table,
+            extended,
+            filter,
+        } => filtered(tables::index(session, table, *extended)?, filter),
         Show::Regions { table, index, filter } => {
             filtered(show_regions(session, table, index.as_deref())?, filter)
         }
