@@ -7,7 +7,7 @@ use types::{Error, Result, Warning};
 
 use crate::compile;
 use crate::compiled::Compiled;
-use crate::errors::ER_NO_SUCH_USER;
+use crate::errors::{ER_NO_SUCH_USER, ER_VIEW_INVALID};
 use crate::session::Session;
 
 /// The accesses of a query on a view: the view, for which no privilege is needed here, and the tables that
@@ -49,5 +49,6 @@ pub fn problem(session: &Session, view: &Table) -> Option<Warning> {
 
 /// The reason why nobody can read a view: what its query refers to is not there any more.
 pub fn broken(session: &Session, view: &Table) -> Option<Error> {
-    all_accesses(session, view).err()
+    let error = all_accesses(session, view).err()?;
+    (error.code == ER_VIEW_INVALID).then_some(error)
 }

@@ -16,8 +16,8 @@ mod held_rows;
 mod set_aside;
 mod space;
 
-pub(crate) use file::{RowFile, RowReader, RowWriter};
 pub use file::io_failed;
+pub(crate) use file::{RowFile, RowReader, RowWriter};
 pub(crate) use held_rows::{HeldRows, HeldRowsBuilder, HeldRowsReader};
 pub(crate) use set_aside::{PARTS, SetAside};
 pub use space::{SpillSpace, count_spill_files, spill_files};

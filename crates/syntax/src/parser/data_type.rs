@@ -110,7 +110,10 @@ fn instead_of(parser: &Parser<'_>) -> Option<&'static str> {
     const TYPES: &[(&str, &str)] = &[
         ("INET4", "use INT UNSIGNED, with INET_ATON() and INET_NTOA()"),
         ("INET6", "use VARBINARY(16), with INET6_ATON() and INET6_NTOA()"),
-        ("UUID", "use BINARY(16), with UUID_TO_BIN() and BIN_TO_UUID(), or CHAR(36)"),
+        (
+            "UUID",
+            "use BINARY(16), with UUID_TO_BIN() and BIN_TO_UUID(), or CHAR(36)",
+        ),
     ];
     let is_it = |name: &str| parser.kind() == Kind::Word && parser.word().eq_ignore_ascii_case(name);
     TYPES
