@@ -217,12 +217,16 @@ impl SessionCounters {
 
     /// Names, as in SHOW STATUS, and values.
     pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
-        let commands = SqlCommand::ALL.iter().zip(&self.commands);
-        let commands = commands.map(|(command, count)| (format!("Com_{}", command.name()), count));
-        let commands = commands.map(|(name, count)| (name, count.load(Ordering::Relaxed)));
+        let commands = self.commands().map(|(name, count)| (format!("Com_{name}"), count));
         let counters = StatusCounter::ALL.iter().zip(StatusCounter::NAMES);
         let counters = counters.map(|(counter, name)| ((*name).to_owned(), self.of(*counter)));
         commands.chain(counters)
+    }
+
+    /// How many statements of each kind there were.
+    pub fn commands(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let commands = SqlCommand::ALL.iter().zip(&self.commands);
+        commands.map(|(command, count)| (command.name(), count.load(Ordering::Relaxed)))
     }
 }
 

@@ -74,6 +74,12 @@ impl Process {
         address.to_owned()
     }
 
+    /// The user, and the host without its port.
+    fn account(&self) -> (String, String) {
+        let activity = self.activity.lock();
+        (activity.user.clone(), host_of(&activity.host).to_owned())
+    }
+
     /// The state of the connection, for SHOW PROCESSLIST.
     pub fn state(&self) -> String {
         let rows = self.progress.load(Ordering::Relaxed);
@@ -267,8 +273,17 @@ pub struct ProcessList {
     most_since_us: AtomicI64,
     /// The counters of sessions that have ended.
     ended: SessionCounters,
-    /// The number of all connections so far, by user and host.
-    connected: Mutex<BTreeMap<(String, String), u64>>,
+    /// By user and host.
+    accounts: Mutex<BTreeMap<(String, String), Connections>>,
+}
+
+/// The connections of an account.
+#[derive(Default)]
+struct Connections {
+    /// How many there have been.
+    all: u64,
+    /// The counters of those that have ended.
+    ended: SessionCounters,
 }
 
 impl ProcessList {
@@ -314,11 +329,7 @@ impl ProcessList {
             attributes: Mutex::new(Arc::new([])),
             on_kill: Mutex::new(None),
         });
-        *self
-            .connected
-            .lock()
-            .entry((user.to_owned(), host_of(host).to_owned()))
-            .or_default() += 1;
+        self.accounts.lock().entry(process.account()).or_default().all += 1;
         let mut processes = self.processes.write();
         processes.insert(id, process.clone());
         if self.most.fetch_max(processes.len(), Ordering::Relaxed) < processes.len() {
@@ -330,15 +341,23 @@ impl ProcessList {
     pub(crate) fn remove(&self, id: u64) {
         let mut processes = self.processes.write();
         if let Some(process) = processes.remove(&id) {
-            process.counters.move_to(&self.ended);
+            self.end(&process);
         }
+    }
+
+    /// Adds a session's counters to those that have ended.
+    fn end(&self, process: &Process) {
+        let mut accounts = self.accounts.lock();
+        let account = accounts.entry(process.account()).or_default();
+        account.ended.add_all(&process.counters);
+        process.counters.move_to(&self.ended);
     }
 
     /// Resets the counters of a session. Their values stay in the sums of the server.
     pub(crate) fn reset_counters(&self, process: &Process) {
         // The lock keeps other threads from summing them up meanwhile.
         let _processes = self.processes.write();
-        process.counters.move_to(&self.ended);
+        self.end(process);
     }
 
     /// The sums over all sessions since the start.
@@ -350,6 +369,21 @@ impl ProcessList {
             sum.add_all(&process.counters);
         }
         sum
+    }
+
+    /// The same by user and host.
+    pub(crate) fn counters_by_account(&self) -> BTreeMap<(String, String), SessionCounters> {
+        let processes = self.processes.read();
+        let mut sums: BTreeMap<(String, String), SessionCounters> = BTreeMap::new();
+        for (account, connections) in &*self.accounts.lock() {
+            let sum = sums.entry(account.clone()).or_default();
+            sum.add_all(&connections.ended);
+        }
+        for process in processes.values() {
+            let sum = sums.entry(process.account()).or_default();
+            sum.add_all(&process.counters);
+        }
+        sums
     }
 
     pub fn find(&self, id: u64) -> Option<Arc<Process>> {
@@ -380,8 +414,8 @@ impl ProcessList {
     /// Users and hosts, with the number of present connections and of all since the start.
     pub(crate) fn by_account(&self) -> Vec<(Activity, u64, u64)> {
         let now: Vec<Activity> = self.all().iter().map(|process| process.activity()).collect();
-        let connected = self.connected.lock();
-        let of_account = |((user, host), total): (&(String, String), &u64)| {
+        let accounts = self.accounts.lock();
+        let of_account = |((user, host), connections): (&(String, String), &Connections)| {
             let same = |a: &&Activity| a.user == *user && host_of(&a.host) == host;
             let activity = Activity {
                 user: user.clone(),
@@ -392,9 +426,13 @@ impl ProcessList {
                 statement: None,
                 since: Instant::now(),
             };
-            (activity, now.iter().filter(same).count() as u64, *total)
+            (
+                activity,
+                now.iter().filter(same).count() as u64,
+                connections.all,
+            )
         };
-        connected.iter().map(of_account).collect()
+        accounts.iter().map(of_account).collect()
     }
 
     /// The largest number of connections at the same time.

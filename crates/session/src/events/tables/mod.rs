@@ -1,6 +1,7 @@
 //! The registry of the tables of `performance_schema` and `mysql` that show measurements. Each table defines
 //! its rows, and how it is emptied.
 
+mod by_account;
 mod by_thread;
 mod connect_attributes;
 mod connections;
@@ -47,7 +48,8 @@ static TABLES: [MeasuredTable; 22] = [
 
 fn find(database: &str, table: &str) -> Option<&'static MeasuredTable> {
     let is_it = |measured: &&MeasuredTable| measured.name.split_once('.') == Some((database, table));
-    TABLES.iter().find(is_it)
+    let by_account = by_account::STATUS.iter().chain(&by_account::STATEMENTS);
+    TABLES.iter().chain(by_account).find(is_it)
 }
 
 /// The rows of a table. A table without measurements has none.
