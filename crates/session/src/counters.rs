@@ -217,7 +217,9 @@ impl SessionCounters {
 
     /// Names, as in SHOW STATUS, and values.
     pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
-        let commands = self.commands().map(|(name, count)| (format!("Com_{name}"), count));
+        let commands = self
+            .commands()
+            .map(|(name, count)| (format!("Com_{name}"), count));
         let counters = StatusCounter::ALL.iter().zip(StatusCounter::NAMES);
         let counters = counters.map(|(counter, name)| ((*name).to_owned(), self.of(*counter)));
         commands.chain(counters)

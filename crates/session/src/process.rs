@@ -426,11 +426,7 @@ impl ProcessList {
                 statement: None,
                 since: Instant::now(),
             };
-            (
-                activity,
-                now.iter().filter(same).count() as u64,
-                connections.all,
-            )
+            (activity, now.iter().filter(same).count() as u64, connections.all)
         };
         accounts.iter().map(of_account).collect()
     }

@@ -13,8 +13,12 @@ pub static STATUS: [MeasuredTable; 3] = [
     table("performance_schema.status_by_account", |view| {
         status(by(view, of_account))
     }),
-    table("performance_schema.status_by_host", |view| status(by(view, of_host))),
-    table("performance_schema.status_by_user", |view| status(by(view, of_user))),
+    table("performance_schema.status_by_host", |view| {
+        status(by(view, of_host))
+    }),
+    table("performance_schema.status_by_user", |view| {
+        status(by(view, of_user))
+    }),
 ];
 
 pub static STATEMENTS: [MeasuredTable; 5] = [
