@@ -13,7 +13,7 @@ use syntax::ast::{
 };
 use types::{Charset, Error};
 
-use crate::logical::LogicalStatement;
+use crate::logical::{ColumnId, LogicalStatement};
 use crate::object_access::ObjectAccess;
 use crate::plan::FileFormat;
 
@@ -33,6 +33,8 @@ pub enum Bound {
         /// Whether the plan holds for other sessions and later executions too, with parameters of the same
         /// types, until the schema changes.
         cacheable: bool,
+        /// The first id that no column of the statement has: for those that the optimizer adds.
+        next_column: ColumnId,
     },
     Ddl(Ddl),
     Command(Command),

@@ -111,6 +111,9 @@ struct AgreeArgs {
     /// How many schemas to make for them.
     #[arg(long)]
     rounds: Option<u64>,
+    /// Runs each query without each rule of the optimizer in turn, not without a few.
+    #[arg(long)]
+    every_rule: bool,
 }
 
 impl AgreeArgs {
@@ -121,6 +124,7 @@ impl AgreeArgs {
             judge: judge.map_err(|e| e.to_string())?,
             seed: self.seed.unwrap_or(usual.seed),
             rounds: self.rounds.unwrap_or(usual.rounds),
+            every_rule: self.every_rule,
         })
     }
 }
