@@ -32,13 +32,13 @@ mod statement;
 mod switches;
 
 pub use estimates::{Estimates, RowCounts};
-pub use switches::{Rule, Rules, Switches};
 use functions::bind::TypeEnv;
 use planner::Bound;
 use planner::command::Command;
 use planner::object_access::ObjectAccess;
 use planner::plan::{Plan, Route};
 use schema::definition::Ddl;
+pub use switches::{Rule, Rules, Switches};
 use types::Result;
 
 /// The environment of a plan: what it depends on besides the statement.

@@ -108,7 +108,11 @@ mod tests {
     fn all_rules_are_on_but_for_those_that_are_not_named() {
         assert_eq!(Rules::named(Rule::NAMES), Rules::default());
         assert!(Rule::ALL.len() <= u32::BITS as usize);
-        let without: Vec<&str> = Rule::NAMES.iter().copied().filter(|name| *name != "infer").collect();
+        let without: Vec<&str> = Rule::NAMES
+            .iter()
+            .copied()
+            .filter(|name| *name != "infer")
+            .collect();
         let rules = Rules::named(&without);
         assert!(!rules.has(Rule::Infer) && rules.has(Rule::SemiJoin) && rules.has(Rule::Pushed));
     }
@@ -119,7 +123,10 @@ mod tests {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap();
-            assert!(name == "mod" || Rule::NAMES.contains(&name), "{name} has no switch");
+            assert!(
+                name == "mod" || Rule::NAMES.contains(&name),
+                "{name} has no switch"
+            );
         }
     }
 }

@@ -73,8 +73,7 @@ pub fn find(
     for condition in conditions {
         let mut condition = condition.clone();
         let named = columns_of(&condition);
-        let about_pair =
-            named.iter().any(|id| left.has(id)) && named.iter().any(|id| !left.has(id));
+        let about_pair = named.iter().any(|id| left.has(id)) && named.iter().any(|id| !left.has(id));
         if !about_pair || !functions::is_deterministic(&condition) {
             residual.push(condition);
             continue;
@@ -111,7 +110,12 @@ fn by_path(
 ) -> Lookup {
     let estimate = TableEstimate::new(&get.table, builder.env.estimates);
     let distinct = &builder.distinct.borrow();
-    let mut found = RowsOfLookup { distinct, left, estimate: &estimate }.of(&chosen.access, &get.table);
+    let mut found = RowsOfLookup {
+        distinct,
+        left,
+        estimate: &estimate,
+    }
+    .of(&chosen.access, &get.table);
     let names_left = |expr: &Expr| left.is_named_in(expr);
     let mut restore = |expr: &mut Expr| left.restore(expr);
     let ends_at_first = matches!(kind, logical::JoinKind::Semi | logical::JoinKind::Anti);

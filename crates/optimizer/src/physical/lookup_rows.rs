@@ -101,7 +101,9 @@ impl RowsOfLookup<'_> {
                     *expr = self.with_values_at(expr, share)?;
                 }
             }
-            sum += self.estimate.rows_in(key.index, &[range], !self.estimate.is_analyzed())?;
+            sum += self
+                .estimate
+                .rows_in(key.index, &[range], !self.estimate.is_analyzed())?;
         }
         Some(sum / f64::from(SAMPLES))
     }

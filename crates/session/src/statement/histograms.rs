@@ -47,6 +47,10 @@ pub fn run(
             return Ok(listing);
         }
     };
+    if buckets.is_some() && table.view.is_some() {
+        push("Error", "Cannot create histogram statistics for a view.");
+        return Ok(listing);
+    }
     lock_tables::check_name(session, name, Use::Read)?;
     // No statement may have used this definition yet.
     planner::expressions(&table)?;

@@ -16,9 +16,9 @@ mod tree;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
-use super::{ANSWER_MAX, Several};
 use super::compare::{self, Answer, Sides};
 use super::random::Random;
+use super::{ANSWER_MAX, Several};
 use crate::report::Report;
 use crate::server::Address;
 use crate::text;
