@@ -24,9 +24,8 @@ use crate::operator::Operator;
 use crate::operator::sort::Sort;
 use crate::spill::{RowReader, RowWriter};
 
-/// How many left rows are first taken over all blocks, where a LIMIT wants some rows of the join, and how many times
-/// as many each time after that.
-const FIRST_ROWS: usize = BATCH_ROWS;
+/// Where a LIMIT wants some rows of the join, first as many left rows are taken over all blocks, and each time after
+/// that so many times as many.
 const GROWTH: usize = 8;
 
 /// The rows of a join in the order of its left side.
@@ -35,7 +34,7 @@ pub(in crate::operator) struct Ordered<'p> {
     /// The rows of the left rows that have been taken.
     sorted: Option<Sort<'p>>,
     place: SortKey,
-    /// How many left rows are taken next, if not all are.
+    /// How many left rows are taken next at least, if not all are.
     chunk_rows: usize,
 }
 
@@ -75,7 +74,7 @@ impl<'p> Ordered<'p> {
             blocks: Rc::new(RefCell::new(blocks)),
             sorted: None,
             place,
-            chunk_rows: FIRST_ROWS,
+            chunk_rows: 1,
         }
     }
 }
@@ -93,7 +92,7 @@ impl Operator for Ordered<'_> {
             // Each time the right side is read again, so few rows are taken only where few may be enough.
             let rows = match wanted {
                 ALL_ROWS => ALL_ROWS,
-                _ => self.chunk_rows,
+                _ => self.chunk_rows.max(wanted.min(BATCH_ROWS)),
             };
             if !self.blocks.borrow_mut().next_chunk(rows, env)? {
                 return Ok(None);
