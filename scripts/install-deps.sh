@@ -29,6 +29,7 @@ test=(
     "prometheus-mysqld-exporter prometheus-mysqld-exporter"
     "pkg-config pkg-config"
     "mysql_config default-libmysqlclient-dev"
+    "unzip unzip"
     "python3 python3"
     "venv python3-venv"
     "python-headers python3-dev"
