@@ -1,7 +1,7 @@
 //! The public sqllogictest corpus: SQLite's 622 files of queries with results that several databases agreed on. `tests/sqllogictest`
 //! says where the files come from, which of them usually run, and where MySQL 8.0.33 disagrees.
 //!
-//! [`format`] reads a file, [`play`] runs it, [`values`] prints results as the corpus does, [`known`] has the disagreements.
+//! [`mod@format`] reads a file, [`play`] runs it, [`values`] prints results as the corpus does, [`known`] has the disagreements.
 //! The crate `sqllogictest` is not used: `docs/dependencies.md` says why.
 
 mod format;
