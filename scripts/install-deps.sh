@@ -41,6 +41,11 @@ test=(
     "/usr/share/php/Illuminate/Database/autoload.php php-illuminate-database"
     "/usr/share/php/Illuminate/Events/autoload.php php-illuminate-events"
     "/usr/share/php/Doctrine/DBAL/autoload.php php-doctrine-dbal"
+    # It wants a web server: mini-httpd is small, answers this machine only, and is not started.
+    "/usr/share/wordpress/wp-load.php mini-httpd wordpress"
+    "/usr/share/wordpress/wp-content/themes/twentytwentyone/index.php wordpress-theme-twentytwentyone"
+    # dbconfig-no-thanks: nothing asks for a database.
+    "/usr/share/phpmyadmin/index.php dbconfig-no-thanks phpmyadmin"
 )
 
 there() {
