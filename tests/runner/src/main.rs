@@ -65,7 +65,7 @@ enum Command {
     Protocol,
     /// The `mysql` crate.
     RustClient,
-    /// Real clients: Go, Python, Node, Java, Debian's tools, sysbench.
+    /// Real clients: Go, Python, Node, Java, Debian's tools, sysbench, and applications.
     Clients(ClientsArgs),
     /// Workloads of `stemdb bench` with known results.
     Workloads,
