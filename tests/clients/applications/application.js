@@ -36,7 +36,7 @@ async function launch(command, options, { env, directory, port, log }) {
     if (Date.now() > end) { stop(); throw new Error(`it does not listen: ${fs.readFileSync(log, 'utf8').slice(-1000)}`); }
     await new Promise(resolve => setTimeout(resolve, 50));
   }
-  return { url: `http://127.0.0.1:${port}`, stop };
+  return { url: `http://127.0.0.1:${port}`, stop, runs: () => child.exitCode === null && child.signalCode === null };
 }
 
 function connects(port) {

@@ -38,7 +38,7 @@ const checks = {
     await page.fill('#input_username', database);
     await page.fill('#input_password', 'wrong');
     await page.click('#input_go');
-    await page.getByText('Cannot log in to the MySQL server').first().waitFor();
+    await page.getByText('Access denied for user').first().waitFor();
     await page.fill('#input_username', database);
     await page.fill('#input_password', password);
     await page.click('#input_go');
@@ -180,13 +180,14 @@ const checks = {
 };
 
 async function start(log) {
-  const site = copyOf('/usr/share/phpmyadmin', 'libraries/vendor_config.php');
-  const vendor = path.join(site, 'libraries/vendor_config.php');
+  const directory = '/usr/share/phpmyadmin';
+  const paths = 'libraries/vendor_config.php';
+  const site = copyOf(directory, paths);
   // The package's configuration is one of the whole machine, /etc/phpmyadmin.
-  const settings = fs.readFileSync(vendor, 'utf8')
+  const settings = fs.readFileSync(path.join(directory, paths), 'utf8')
     .replace('/etc/phpmyadmin/config.inc.php', path.join(__dirname, 'phpmyadmin.php'))
     .replace('/var/lib/phpmyadmin/tmp/', `${site}/tmp/`);
-  fs.writeFileSync(vendor, settings);
+  fs.writeFileSync(path.join(site, paths), settings);
   fs.mkdirSync(path.join(site, 'tmp'), { recursive: true });
   return serve(site, {}, log);
 }

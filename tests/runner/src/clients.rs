@@ -96,7 +96,13 @@ const ALL: [Client; 17] = [
     Client {
         name: "phpmyadmin",
         directory: "applications",
-        needs: &["node", "npm", "chromium", "php", "/usr/share/phpmyadmin/index.php"],
+        needs: &[
+            "node",
+            "npm",
+            "chromium",
+            "php",
+            "/usr/share/phpmyadmin/index.php",
+        ],
         build: NODE_MODULES,
         run: "NODE_PATH=\"$OUT/node_modules\" node phpmyadmin.js",
     },
