@@ -344,6 +344,7 @@ pub const NEVER: &[&str] = &[
     "Select_full_range_join",
     "Select_range_check",
     "Slave_open_temp_tables",
+    "Slow_launch_threads",
     "Sort_merge_passes",
     "Ssl_accept_renegotiates",
     "Ssl_client_connects",

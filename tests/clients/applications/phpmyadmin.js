@@ -151,7 +151,7 @@ const checks = {
     const [[{ version }]] = await root.query('SELECT VERSION() version');
     const pages = {
       server: {
-        databases: database, status: 'Bytes', 'status/processes': database, 'status/queries': 'select', 'status/variables': 'Uptime',
+        databases: database, status: 'Network traffic since startup', 'status/processes': database, 'status/queries': 'select', 'status/variables': 'Uptime',
         'status/advisor': 'Advisor', variables: version, collations: 'utf8mb4_0900_ai_ci', engines: 'InnoDB',
         plugins: 'caching_sha2_password', sql: 'Run SQL', export: 'Exporting databases', import: 'Importing into',
       },
