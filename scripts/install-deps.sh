@@ -22,6 +22,7 @@ cluster=(
 test=(
     "mariadb mariadb-client"
     "mariadb-slap mariadb-client"
+    "mariadbd mariadb-server-core"
     "sysbench sysbench"
     "mydumper mydumper"
     "mycli mycli"
@@ -29,6 +30,7 @@ test=(
     "prometheus-mysqld-exporter prometheus-mysqld-exporter"
     "pkg-config pkg-config"
     "mysql_config default-libmysqlclient-dev"
+    "unzip unzip"
     "python3 python3"
     "venv python3-venv"
     "python-headers python3-dev"
@@ -41,13 +43,20 @@ test=(
     "/usr/share/php/Illuminate/Database/autoload.php php-illuminate-database"
     "/usr/share/php/Illuminate/Events/autoload.php php-illuminate-events"
     "/usr/share/php/Doctrine/DBAL/autoload.php php-doctrine-dbal"
+    # It wants a web server: mini-httpd is small, answers this machine only, and is not started.
+    "/usr/share/wordpress/wp-load.php mini-httpd wordpress"
+    "/usr/share/wordpress/wp-content/themes/twentytwentyone/index.php wordpress-theme-twentytwentyone"
+    # dbconfig-no-thanks: nothing asks for a database.
+    "/usr/share/phpmyadmin/index.php dbconfig-no-thanks phpmyadmin"
 )
 
 there() {
     case $1 in
     libclang) compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || compgen -G '/usr/lib/*/libclang*.so*' >/dev/null ;;
     venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
-    haproxy) command -v haproxy >/dev/null || [[ -x /usr/sbin/haproxy ]] ;;
+    haproxy) PATH=$PATH:/usr/sbin command -v haproxy >/dev/null ;;
+    # A MySQL that is installed would be removed for it.
+    mariadbd) PATH=$PATH:/usr/sbin command -v mariadbd >/dev/null || PATH=$PATH:/usr/sbin command -v mysqld >/dev/null ;;
     python-headers) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_paths()["include"] + "/Python.h")' 2>/dev/null ;;
     php-mysql) php -r 'exit((int) !extension_loaded("pdo_mysql"));' 2>/dev/null ;;
     /*) compgen -G "$1" >/dev/null ;;

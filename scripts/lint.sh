@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 scripts/install-deps.sh lint
 
 cargo fmt --all --check
-for script in .ci/run bench/*.sh deploy/*.sh scripts/*.sh scripts/rocksdb-c++ tests/clients/cli/*.sh tests/tikv-stand-in/*.sh; do
+for script in .ci/run bench/*.sh deploy/*.sh scripts/*.sh scripts/rocksdb-c++ tests/clients/*/*.sh tests/tikv-stand-in/*.sh; do
     bash -n "$script"
 done
 # docs/unsafe.md must list exactly the files that allow unsafe code.

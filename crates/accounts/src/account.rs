@@ -63,6 +63,17 @@ impl Record for Account {
     }
 }
 
+/// How SHOW CREATE USER shows a password's hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownHash {
+    Text,
+    /// In hexadecimal digits, if it is one of caching_sha2_password, which holds bytes that no terminal shows
+    /// (`@@print_identified_with_as_hex`).
+    Hex,
+    /// Not at all: who asks may not read accounts.
+    Secret,
+}
+
 impl Account {
     pub(crate) fn new((user, host): AccountName, now_us: i64) -> Self {
         Self {
@@ -103,16 +114,15 @@ impl Account {
 
     /// The result of SHOW CREATE USER: a statement that creates the same account.
     ///
-    /// A hash of caching_sha2_password holds bytes that no terminal shows; `hex` writes it in hexadecimal
-    /// digits (`@@print_identified_with_as_hex`).
-    pub fn create_statement(&self, hex: bool) -> String {
+    pub fn create_statement(&self, hash: ShownHash) -> String {
         let hash = match self.authentication.as_str() {
             "" => String::new(),
-            hash if hex && self.plugin == CACHING_SHA2_PASSWORD => {
-                let digits: String = hash.chars().map(|c| format!("{:02X}", u32::from(c))).collect();
+            _ if hash == ShownHash::Secret => " AS <secret>".to_owned(),
+            text if hash == ShownHash::Hex && self.plugin == CACHING_SHA2_PASSWORD => {
+                let digits: String = text.chars().map(|c| format!("{:02X}", u32::from(c))).collect();
                 format!(" AS 0x{digits}")
             }
-            hash => format!(" AS '{}'", escaped(hash)),
+            text => format!(" AS '{}'", escaped(text)),
         };
         let roles = match self.default_roles.as_slice() {
             [] => String::new(),

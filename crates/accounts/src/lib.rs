@@ -21,7 +21,8 @@ mod show_grants;
 mod store;
 
 pub use account::{
-    Account, AccountName, CACHING_SHA2_PASSWORD, GrantedRole, name_in_backticks, names_in_backticks,
+    Account, AccountName, CACHING_SHA2_PASSWORD, GrantedRole, ShownHash, name_in_backticks,
+    names_in_backticks,
 };
 pub use options::{
     AccountOptions, LoginTracking, OptionChanges, PastPassword, RequiredCertificate, ResourceLimits,

@@ -295,7 +295,7 @@ impl Privileges {
 
     /// Whether there is anything that the account may do with a column.
     pub fn may_see_column(&self, database: &str, table: &str, column: &str) -> bool {
-        !(self.of_column(database, table, column) & PrivilegeSet::TABLE).is_empty()
+        !(self.of_column(database, table, column) & PrivilegeSet::COLUMN).is_empty()
     }
 
     /// What SHOW FULL COLUMNS and `information_schema` list: `select,insert`.

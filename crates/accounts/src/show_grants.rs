@@ -2,13 +2,18 @@
 
 use schema::privilege::{Privilege, PrivilegeSet};
 
-use crate::account::{Account, AccountName, name_in_backticks, names_in_backticks};
+use crate::account::{Account, AccountName, GrantedRole, name_in_backticks, names_in_backticks};
 use crate::privileges::{Privileges, TablePrivileges};
 
 impl Account {
     /// The statements that grant the account's roles and `privileges`: those of the account, perhaps with
-    /// those of some roles.
-    pub fn grants(&self, privileges: &Privileges, administered: &[AccountName]) -> Vec<String> {
+    /// those of some roles. `lists_mandatory`: also the roles that all accounts have.
+    pub fn grants(
+        &self,
+        privileges: &Privileges,
+        administered: &[AccountName],
+        lists_mandatory: bool,
+    ) -> Vec<String> {
         let to = format!("TO {}", name_in_backticks(&self.user, &self.host));
         let mut lines = vec![line(
             &listed(privileges.global, PrivilegeSet::NONE),
@@ -50,7 +55,8 @@ impl Account {
             let on = format!("{}.{}", in_backticks(database), in_backticks(table));
             lines.push(line(&listed_with_columns(granted), &on, &to, granted.table));
         }
-        let plain = self.roles.iter().filter(|role| !role.with_admin);
+        let is_plain = |role: &&GrantedRole| !role.with_admin && (lists_mandatory || !role.mandatory);
+        let plain = self.roles.iter().filter(is_plain);
         let plain: Vec<AccountName> = plain.map(|role| role.name.clone()).collect();
         for (roles, option) in [(plain.as_slice(), ""), (administered, " WITH ADMIN OPTION")] {
             if !roles.is_empty() {

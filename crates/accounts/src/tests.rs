@@ -49,7 +49,7 @@ fn all(level: GrantLevel) -> PrivilegeGrant {
 }
 
 fn grants(account: &Account) -> Vec<String> {
-    account.grants(&account.privileges, &[])
+    account.grants(&account.privileges, &[], true)
 }
 
 static UNRESTRICTED: BTreeMap<String, PrivilegeSet> = BTreeMap::new();

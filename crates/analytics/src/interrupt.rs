@@ -1,9 +1,14 @@
-//! Ends the tasks of a query once its statement is killed or its run has ended. They check it where rows are read, and
-//! here: a join makes many rows of few, and its tasks do not yield meanwhile, so that aborting them has no effect.
+//! Ends the threads of a run of a query once its statement is killed, or the run has ended.
+//!
+//! A thread may look only after the session has begun its next statement, when the session has forgotten the KILL. So a
+//! run has an interrupt of its own, which stays raised when the run has ended, whatever ended it: the last row, KILL, an
+//! error of another thread, a LIMIT. Whatever the run's threads do asks that one ([`Run`]): evaluation, scans, waits.
+//! DataFusion's operators ask nothing, and are aborted where their tasks yield. Joins make many rows of few without that,
+//! so they are asked here ([`watched`], [`watched_condition`]).
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use arrow::array::ArrayRef;
@@ -21,49 +26,61 @@ use datafusion_physical_plan::{
 };
 use functions::EvalContext;
 use futures::{Stream, StreamExt};
-use types::{Error, errno};
+use types::Error;
 
+use crate::Source;
 use crate::call::{Operation, call};
 use crate::error::carry;
 use crate::operators::Plan;
 
-/// Sees when the tasks of a run have to end.
-#[derive(Clone)]
-pub struct Watch {
+/// What the threads of a run work with. Once it is dropped they end, and what they have left so far is the statement's.
+pub struct Run<'a> {
+    statement: &'a EvalContext,
     pub eval: Arc<EvalContext>,
-    /// The run. A task may look only after the session has begun its next statement, when KILL is forgotten.
-    run: Weak<()>,
+    pub source: Source,
 }
+
+impl<'a> Run<'a> {
+    pub fn new(source: &Source, statement: &'a EvalContext) -> Self {
+        let interrupt = kv::Interrupt::within(&source.interrupt);
+        let raised = Arc::clone(&interrupt);
+        let asked = Arc::clone(&statement.interrupted);
+        Self {
+            statement,
+            eval: Arc::new(statement.for_thread(Arc::new(move || raised.is_raised() || asked()))),
+            source: source.interruptible(interrupt),
+        }
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        self.source.interrupt.raise();
+        self.statement.merge(&self.eval);
+    }
+}
+
+/// Fails with 1317 once the run has to end.
+#[derive(Clone)]
+struct Watch(Arc<EvalContext>);
 
 impl Watch {
-    pub fn new(eval: &Arc<EvalContext>, run: &Arc<()>) -> Self {
-        Self {
-            eval: Arc::clone(eval),
-            run: Arc::downgrade(run),
-        }
-    }
-
-    /// Fails with 1317 once the statement is killed or the run has ended.
     fn check(&self) -> Result<()> {
-        if self.run.strong_count() == 0 {
-            let message = "Query execution was interrupted";
-            return Err(carry(Error::new(errno::ER_QUERY_INTERRUPTED, message)));
-        }
-        self.eval.check_interrupted().map_err(carry)
+        self.0.check_interrupted().map_err(carry)
     }
 }
 
-/// A plan whose rows end with 1317 once [`Watch`] says so.
-pub fn watched(input: Plan, watch: &Watch) -> Plan {
+/// A plan whose rows end with 1317 once the run has to end.
+pub fn watched(input: Plan, eval: &Arc<EvalContext>) -> Plan {
     Arc::new(Watched {
         input,
-        watch: watch.clone(),
+        watch: Watch(Arc::clone(eval)),
     })
 }
 
-/// A condition that fails with 1317 once [`Watch`] says so: of the pairs that a join compares, none may satisfy it.
-pub fn watched_condition(condition: PhysicalExprRef, watch: &Watch) -> PhysicalExprRef {
-    call(watch.clone(), vec![condition])
+/// A condition that fails with 1317 once the run has to end: of the pairs that a join compares, none may satisfy it.
+pub fn watched_condition(condition: PhysicalExprRef, eval: &Arc<EvalContext>) -> PhysicalExprRef {
+    call(Watch(Arc::clone(eval)), vec![condition])
 }
 
 impl fmt::Debug for Watch {
@@ -127,7 +144,7 @@ impl ExecutionPlan for Watched {
 
     fn replace_children(self: Arc<Self>, mut children: Vec<Plan>, _: ReplaceChildrenOptions) -> Result<Plan> {
         let input = children.pop().unwrap_or_else(|| Arc::clone(&self.input));
-        Ok(watched(input, &self.watch))
+        Ok(watched(input, &self.watch.0))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Plan>) -> Result<Plan> {
@@ -149,7 +166,7 @@ impl ExecutionPlan for Watched {
     /// A join makes only the columns that are wanted of it.
     fn try_swapping_with_projection(&self, projection: &ProjectionExec) -> Result<Option<Plan>> {
         let below = self.input.try_swapping_with_projection(projection)?;
-        Ok(below.map(|below| watched(below, &self.watch)))
+        Ok(below.map(|below| watched(below, &self.watch.0)))
     }
 }
 
@@ -177,7 +194,6 @@ impl RecordBatchStream for Rows {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use arrow::array::Int64Array;
@@ -187,7 +203,7 @@ mod tests {
     use functions::Expr;
     use functions::bind::{TypeEnv, call as bind};
     use planner::plan::{self, JoinKey, JoinKind, Rel};
-    use types::SqlType;
+    use types::{SqlType, errno};
 
     use super::*;
     use crate::columns::schema_of;
@@ -198,14 +214,6 @@ mod tests {
     const ROWS: usize = 5_000;
     /// The query ends when it is asked for the so manieth time.
     const ENDED_AT: usize = 20;
-
-    /// What ends a query.
-    #[derive(Clone, Copy)]
-    enum End {
-        Kill,
-        /// A LIMIT, an error of another task, or KILL that this one has not seen.
-        Run,
-    }
 
     #[derive(Debug)]
     struct Ones(SchemaRef);
@@ -230,23 +238,13 @@ mod tests {
     }
 
     /// Runs a join of [`ROWS`] rows with as many. Returns its error, and how often it asked.
-    fn run(keys: Vec<JoinKey>, residual: Option<Expr>, end: End) -> (Error, usize) {
-        let run = Arc::new(());
-        let held = Mutex::new(Some(Arc::clone(&run)));
+    fn run(keys: Vec<JoinKey>, residual: Option<Expr>) -> (Error, usize) {
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&asked);
         let eval = Arc::new(EvalContext {
-            interrupted: Arc::new(move || {
-                let is_time = counter.fetch_add(1, Ordering::Relaxed) + 1 >= ENDED_AT;
-                if is_time && matches!(end, End::Run) {
-                    held.lock().unwrap().take();
-                }
-                is_time && matches!(end, End::Kill)
-            }),
+            interrupted: Arc::new(move || counter.fetch_add(1, Ordering::Relaxed) + 1 >= ENDED_AT),
             ..EvalContext::default()
         });
-        let watch = Watch::new(&eval, &run);
-        drop(run);
         let join = plan::Join {
             kind: JoinKind::Inner,
             left: Box::new(Rel::OneRow),
@@ -261,7 +259,7 @@ mod tests {
             positions: false,
             whole_groups: false,
         };
-        let joined = join::joined(left, ones(), &join, Vec::new(), None, &watch).unwrap();
+        let joined = join::joined(left, ones(), &join, Vec::new(), None, &eval).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ended = runtime.block_on(async {
             let mut rows = execute_stream(joined.plan, Arc::new(TaskContext::default())).unwrap();
@@ -277,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_join_of_many_pairs_ends_with_its_statement_or_run() {
+    fn a_join_of_many_pairs_ends_with_its_run() {
         let column = |index| Expr::column(index, SqlType::BIGINT, false);
         let key = || JoinKey {
             left: column(0),
@@ -291,11 +289,9 @@ mod tests {
             (Vec::new(), None),
             (Vec::new(), Some(never())),
         ] {
-            for end in [End::Kill, End::Run] {
-                let (error, asked) = run(keys.clone(), residual.clone(), end);
-                assert_eq!(error.code, errno::ER_QUERY_INTERRUPTED, "{error:?}");
-                assert_eq!(asked, ENDED_AT);
-            }
+            let (error, asked) = run(keys, residual);
+            assert_eq!(error.code, errno::ER_QUERY_INTERRUPTED, "{error:?}");
+            assert_eq!(asked, ENDED_AT);
         }
     }
 }

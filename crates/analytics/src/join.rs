@@ -15,7 +15,6 @@ use types::Error;
 
 use crate::columns::{column_name, columns, schema_of};
 use crate::error::carry;
-use crate::interrupt::Watch;
 use crate::operators::{self, JoinMethod, Plan, Sides, Translated};
 use crate::scan_filter::{CollectKeys, KeyColumn, Observed, PendingKeys};
 use crate::{expression, grouping_key, interrupt, tuple};
@@ -34,9 +33,8 @@ pub fn joined(
     join: &plan::Join,
     filters: Vec<(usize, Arc<PendingKeys>)>,
     spilling: Option<usize>,
-    watch: &Watch,
+    eval: &Arc<EvalContext>,
 ) -> Result<Translated> {
-    let eval = &watch.eval;
     let join_type = match join.kind {
         JoinKind::Inner => JoinType::Inner,
         JoinKind::Left => JoinType::Left,
@@ -71,10 +69,10 @@ pub fn joined(
         right,
         keys: left_keys.into_iter().zip(right_keys).collect(),
         filter: filter
-            .map(|filter| pair_filter(filter, left_width, watch))
+            .map(|filter| pair_filter(filter, left_width, eval))
             .transpose()?,
     };
-    let joined = interrupt::watched(operators::join(method, sides, join_type, output)?, watch);
+    let joined = interrupt::watched(operators::join(method, sides, join_type, output)?, eval);
     // Both sides' columns have the same names.
     let named = columns(&joined.schema());
     Ok(Translated {
@@ -128,7 +126,7 @@ fn with_keys<'e>(
 }
 
 /// A condition on pairs. `left_width`: how many columns of the left side it can name.
-fn pair_filter(residual: &Expr, left_width: usize, watch: &Watch) -> Result<JoinFilter> {
+fn pair_filter(residual: &Expr, left_width: usize, eval: &Arc<EvalContext>) -> Result<JoinFilter> {
     let mut used = Vec::new();
     residual.walk(&mut |e| {
         if let Expr::Column { index, ty, .. } = e
@@ -151,7 +149,7 @@ fn pair_filter(residual: &Expr, left_width: usize, watch: &Watch) -> Result<Join
             side: JoinSide::Right,
         },
     });
-    let condition = expression::predicate(&local, &columns(&schema), &watch.eval)?;
-    let condition = interrupt::watched_condition(condition, watch);
+    let condition = expression::predicate(&local, &columns(&schema), eval)?;
+    let condition = interrupt::watched_condition(condition, eval);
     Ok(JoinFilter::new(condition, sides.collect(), schema))
 }

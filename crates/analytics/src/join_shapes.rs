@@ -7,7 +7,6 @@ use functions::{EvalContext, Expr};
 use planner::plan::{self, JoinKey, JoinKind, Rel};
 use types::{Collation, SqlType};
 
-use crate::interrupt::Watch;
 use crate::join;
 use crate::operators::{Plan, Translated};
 use crate::shapes::{column, scan, shape};
@@ -42,8 +41,8 @@ fn joined(
         positions: false,
         whole_groups: false,
     };
-    let watch = Watch::new(&Arc::new(EvalContext::default()), &Arc::new(()));
-    join::joined(left, scan(), &join, Vec::new(), spilling, &watch)
+    let eval = Arc::new(EvalContext::default());
+    join::joined(left, scan(), &join, Vec::new(), spilling, &eval)
         .unwrap()
         .plan
 }

@@ -53,6 +53,7 @@ pub use limits::Limits;
 use limits::Spilling;
 
 use crate::budget::Budget;
+use crate::interrupt::Run;
 use crate::running::Running;
 
 /// What a query reads, and its limits.
@@ -61,8 +62,23 @@ pub struct Source {
     pub limits: Limits,
     /// For the parts of the plan that run row by row.
     pub pipelines: PipelineResources,
-    /// Ends the wait for memory.
+    /// The statement's. It ends the wait for memory, and the query.
     pub interrupt: Arc<kv::Interrupt>,
+}
+
+impl Source {
+    /// The same with another interrupt, for all that threads read.
+    fn interruptible(&self, interrupt: Arc<kv::Interrupt>) -> Self {
+        Self {
+            snapshot: self.snapshot.clone().interruptible(Arc::clone(&interrupt)),
+            limits: self.limits.clone(),
+            pipelines: PipelineResources {
+                interrupt: Arc::clone(&interrupt),
+                ..self.pipelines.clone()
+            },
+            interrupt,
+        }
+    }
 }
 
 /// Whether the plan can run here.
@@ -134,9 +150,12 @@ fn run(
         }
         error::carry(executor::refused(refused))
     })?;
+    let run = Run::new(source, eval);
     runtime.block_on(async {
-        let running = Running::new(&plan.root, source, eval, budget, spilling)?;
-        subqueries::run_query(plan, &running, sink).await
+        let running = Running::new(&plan.root, &run.source, &run.eval, budget, spilling)?;
+        let result = subqueries::run_query(plan, &running, sink).await;
+        running.count();
+        result
     })
 }
 

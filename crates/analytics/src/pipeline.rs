@@ -166,6 +166,7 @@ impl Work {
         let eval = self
             .eval
             .for_thread(Arc::new(move || rows.is_closed() || interrupted()));
+        let _works_for = functions::work_for(&eval.interrupted);
         let result = self.pipeline.run(
             &self.resources,
             (&self.snapshot, &eval),

@@ -95,6 +95,8 @@ struct Batches {
 impl Batches {
     fn read(&mut self) -> Result<Option<RecordBatch>> {
         self.eval.check_interrupted().map_err(carry)?;
+        // Virtual columns are computed while rows are read.
+        let _works_for = functions::work_for(&self.eval.interrupted);
         let rows = self.rows.as_mut();
         let rows = rows.ok_or_else(|| carry(Error::internal("rows are read twice")))?;
         let next = rows.next_batch(&self.snapshot, &self.eval).map_err(carry)?;

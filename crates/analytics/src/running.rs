@@ -1,5 +1,6 @@
 //! One run of a query: its memory, and the streams of its plans.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +14,10 @@ use planner::plan::Rel;
 use crate::Source;
 use crate::budget::Budget;
 use crate::error::carry;
-use crate::interrupt::Watch;
 use crate::limits::{BatchSize, Spilling};
 use crate::memory::QueryMemory;
 use crate::operators::{self, Plan};
-use crate::{runtime, width};
+use crate::{metrics, runtime, width};
 
 /// How long a query may run after KILL before it notices, in addition to the work that its tasks do at a
 /// time.
@@ -31,8 +31,8 @@ pub struct Running<'a> {
     pub spilling: Spilling,
     memory: QueryMemory,
     context: Arc<TaskContext>,
-    /// Its end is the run's end, for tasks that are still at work then.
-    run: Arc<()>,
+    /// The plans that have been started.
+    started: RefCell<Vec<Plan>>,
 }
 
 impl<'a> Running<'a> {
@@ -58,18 +58,21 @@ impl<'a> Running<'a> {
             batches,
             spilling,
             memory,
-            run: Arc::default(),
+            started: RefCell::default(),
         })
-    }
-
-    /// Sees when the run's tasks have to end.
-    pub fn watch(&self) -> Watch {
-        Watch::new(self.eval, &self.run)
     }
 
     pub fn start(&self, plan: Plan) -> Result<SendableRecordBatchStream> {
         self.memory.expect_sorts(operators::spilling_sorts(&plan)?);
+        self.started.borrow_mut().push(Arc::clone(&plan));
         execute_stream(plan, self.context.clone())
+    }
+
+    /// Counts what the plans have done for the statement.
+    pub fn count(&self) {
+        for plan in self.started.borrow_mut().drain(..) {
+            metrics::count(&plan, &self.eval.reads);
+        }
     }
 
     /// The next batch. Every hundredth of a second it checks whether the statement has been interrupted, so that

@@ -16,7 +16,6 @@ use types::{Error, Value};
 
 use crate::columns::column_name;
 use crate::error::carry;
-use crate::interrupt::Watch;
 use crate::limits::{BatchSize, Spilling};
 use crate::operators::{self, Plan, Translated};
 use crate::running::Running;
@@ -38,7 +37,6 @@ pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &SubqueryValues) 
     let translator = Translator {
         source: running.source,
         eval: running.eval,
-        watch: running.watch(),
         batches: running.batches,
         spilling: running.spilling,
         subqueries,
@@ -51,7 +49,6 @@ pub fn translate(rel: &Rel, running: &Running<'_>, subqueries: &SubqueryValues) 
 struct Translator<'a> {
     source: &'a Source,
     eval: &'a Arc<EvalContext>,
-    watch: Watch,
     batches: BatchSize,
     spilling: Spilling,
     subqueries: &'a SubqueryValues,
@@ -167,7 +164,7 @@ impl Translator<'_> {
         let left = self.rel(&join.left, positions)?;
         let right = self.rel(&join.right, false)?;
         let spilling = spills.then(|| self.spilling.partitions());
-        join::joined(left, right.plan, join, filters, spilling, &self.watch)
+        join::joined(left, right.plan, join, filters, spilling, self.eval)
     }
 
     fn project(&self, input: Translated, exprs: &[Expr]) -> Result<Translated> {

@@ -22,6 +22,7 @@ mod cluster;
 pub mod fills;
 mod follow;
 pub mod ids;
+mod instance_use;
 pub mod lease;
 pub mod message;
 pub mod meta;
@@ -38,4 +39,5 @@ mod watch;
 pub mod workers;
 
 pub use cluster::{Cluster, now_us};
+pub use instance_use::InstanceUse;
 pub use transaction_locks::{TableUse, TableUses, TransactionLocks};

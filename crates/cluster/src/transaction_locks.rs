@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use kv::Fence;
+use parking_lot::Mutex;
 use types::Result;
 
 use crate::lease::{Lease, lease_is_over};
 use crate::metadata_lock::{MetadataLocks, TableLock, Use};
 use crate::node::Node;
-use crate::wait::{Deadline, WaitLimit};
+use crate::wait::WaitLimit;
 
 /// How many locks a session keeps between transactions, so that it can take them again without a lookup.
 const CACHED: usize = 32;
@@ -35,6 +36,8 @@ const SHOWN: usize = 16;
 pub struct TableUses {
     /// Ids and how they are used, in one number; 0: none.
     slots: [AtomicI64; SHOWN],
+    /// What SET TRANSACTION has asked for the open transaction; empty: nothing.
+    isolation: Mutex<&'static str>,
 }
 
 /// A table that a session uses.
@@ -64,6 +67,11 @@ impl TableUses {
             slot.store(0, Ordering::Relaxed);
             at += 1;
         }
+    }
+
+    /// The isolation level that the open transaction alone has; empty: it has the session's.
+    pub fn isolation(&self) -> &'static str {
+        *self.isolation.lock()
     }
 
     /// Those of this moment, at most the first sixteen.
@@ -97,6 +105,13 @@ impl TransactionLocks {
     /// Shows the tables to others from now on.
     pub fn show(&mut self) -> Arc<TableUses> {
         Arc::clone(self.shown.get_or_insert_default())
+    }
+
+    /// Shows that the transaction has another isolation level than the session; empty: it does not.
+    pub fn show_isolation(&self, level: &'static str) {
+        if let Some(shown) = &self.shown {
+            *shown.isolation.lock() = level;
+        }
     }
 
     #[inline]
@@ -221,7 +236,10 @@ impl TransactionLocks {
         {
             let used = &mut self.tables[at];
             if what == Use::Write && !used.writes {
-                used.lock.enter_further(&Deadline::new(limit))?;
+                if !used.lock.try_enter_further() {
+                    let deadline = self.locks.deadline(table, what, limit);
+                    used.lock.enter_further(&deadline)?;
+                }
                 used.writes = true;
                 self.show_at(
                     at,
@@ -252,7 +270,9 @@ impl TransactionLocks {
             // change nothing.
             shown.waits = true;
             self.show_at(self.held, shown);
-            let entered = self.tables[at].lock.enter(what, &Deadline::new(limit));
+            let entered = self.tables[at]
+                .lock
+                .enter(what, &self.locks.deadline(table, what, limit));
             shown.waits = false;
             if entered.is_err() {
                 self.hide(self.held..self.held + 1);

@@ -1,5 +1,7 @@
-//! Waits that end at a deadline, or when the statement is interrupted.
+//! Waits that end at a deadline, or when the statement is interrupted. While they last, SHOW PROCESSLIST says what
+//! the session waits for.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use types::{Error, Result, errno};
@@ -15,18 +17,35 @@ pub struct WaitLimit<'a> {
     pub interrupt: &'a kv::Interrupt,
 }
 
+/// What a session waits for, in the words of SHOW PROCESSLIST.
+pub mod state {
+    pub const TABLE: &str = "Waiting for table metadata lock";
+    pub const ALL_TABLES: &str = "Waiting for global read lock";
+    pub const BACKUP: &str = "Waiting for backup lock";
+}
+
 /// A [`WaitLimit`] whose time runs.
 pub struct Deadline<'a> {
     /// `None`: the timeout is beyond what the clock can represent (MySQL's default is 31,536,000 s).
     at: Option<Instant>,
     interrupt: &'a kv::Interrupt,
+    /// What others see that it waits for; empty: nothing.
+    state: &'static str,
+    is_shown: Cell<bool>,
 }
 
 impl<'a> Deadline<'a> {
     pub fn new(limit: &WaitLimit<'a>) -> Self {
+        Self::showing(limit, "")
+    }
+
+    /// One of [`state`] is shown from the first sleep until this is dropped.
+    pub fn showing(limit: &WaitLimit<'a>, state: &'static str) -> Self {
         Self {
             at: Instant::now().checked_add(limit.timeout),
             interrupt: limit.interrupt,
+            state,
+            is_shown: Cell::new(false),
         }
     }
 
@@ -40,6 +59,9 @@ impl<'a> Deadline<'a> {
                 errno::ER_QUERY_INTERRUPTED,
                 "Query execution was interrupted",
             ));
+        }
+        if !self.state.is_empty() && !self.is_shown.replace(true) {
+            self.interrupt.set_waits_for(self.state);
         }
         let Some(at) = self.at else {
             return Ok(INTERRUPT_CHECK);
@@ -64,5 +86,13 @@ impl<'a> Deadline<'a> {
             std::thread::sleep(self.next_sleep()?);
         }
         Ok(())
+    }
+}
+
+impl Drop for Deadline<'_> {
+    fn drop(&mut self) {
+        if self.is_shown.get() {
+            self.interrupt.set_waits_for("");
+        }
     }
 }

@@ -49,7 +49,6 @@ pub struct Draft<'a> {
     rewrite: Option<Rewrite>,
     /// See [`Altered::recomputed`].
     recomputed: Vec<i64>,
-    closed: bool,
     /// Names of columns that have a new meaning, so that an expression with the same text is a different one.
     pub renames: Vec<String>,
     warnings: Vec<Warning>,
@@ -99,7 +98,6 @@ impl<'a> Draft<'a> {
             only_if_empty: None,
             rewrite: None,
             recomputed: Vec::new(),
-            closed: false,
             renames: Vec::new(),
             warnings: Vec::new(),
         }
@@ -264,8 +262,8 @@ impl<'a> Draft<'a> {
             self.recompute_from(before, &new.ty)?;
         }
         if new.is_virtual() {
-            if changes_values {
-                self.rebuild_indexes(new.id);
+            if changes_values && self.is_indexed(new.id) {
+                rewrites(&mut self.rewrite, Rewrite::IN_PLACE);
             }
         } else if let Some(why) = compatible(old, &new, indexed, &self.ctx.sql_mode) {
             rewrites(&mut self.rewrite, why);
@@ -274,31 +272,33 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Replaces the indexes of a column by new ones. They are built while no other statement uses the table,
-    /// because their entries would be wrong for the old values of the column.
-    fn rebuild_indexes(&mut self, column: i64) {
-        for index in &mut self.indexes {
-            if index.parts.iter().any(|(id, _)| *id == column) {
-                self.max_index_id += 1;
-                index.index.id = self.max_index_id;
-                self.closed = true;
-            }
-        }
+    /// Whether an index has a column. Its entries would be wrong after a change of the column's values.
+    fn is_indexed(&self, column: i64) -> bool {
+        let mut parts = self.indexes.iter().flat_map(|index| &index.parts);
+        parts.any(|(id, _)| *id == column)
     }
 
-    /// Updates the generated columns that depend on a column whose values change: indexes of VIRTUAL columns
-    /// are built again, and values of STORED columns are rewritten.
+    /// The rows are rewritten for generated columns that depend on a column whose values change: for indexes of VIRTUAL
+    /// columns, and for values of STORED ones.
     fn recompute_from(&mut self, changed: usize, ty: &SqlType) -> Result<()> {
         let base = self.base;
-        let stays = modify::computes_the_same(&base.columns[changed].ty, ty);
+        let from = &base.columns[changed].ty;
+        if modify::computes_the_same(from, ty) {
+            return Ok(());
+        }
         let Some(expressions) = planner::expressions(base)? else {
             return Ok(());
         };
+        // MySQL does not copy the table for another character set that has the same texts.
+        let why = match from.collation == ty.collation {
+            true => Rewrite::TYPE,
+            false => Rewrite::IN_PLACE,
+        };
         for at in expressions.generated_from(&[changed]) {
             let column = &base.columns[at];
-            if column.is_virtual() {
-                self.rebuild_indexes(column.id);
-            } else if !stays && self.columns.iter().any(|c| c.before == Some(at)) {
+            if column.is_virtual() && self.is_indexed(column.id) {
+                rewrites(&mut self.rewrite, why);
+            } else if !column.is_virtual() && self.columns.iter().any(|c| c.before == Some(at)) {
                 rewrites(&mut self.rewrite, Rewrite::BY_COPY);
                 self.recomputed.push(column.id);
             }
@@ -656,7 +656,6 @@ impl<'a> Draft<'a> {
             recomputed: self.recomputed,
             conversion: None,
             drops_misplaced: false,
-            closed: self.closed,
             rename: None,
             new_keys: Vec::new(),
             keys_unchecked: !self.ctx.foreign_key_checks,

@@ -74,7 +74,6 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
     if altered.rewrite.is_some() {
         // The shadow table has all indexes from the start.
         altered.new_indexes.clear();
-        altered.closed = false;
     }
     add_keys(base, changes, &mut altered)?;
     for change in changes {

@@ -32,8 +32,6 @@ pub(crate) struct Altered {
     pub drops_misplaced: bool,
     /// The mode in which virtual columns of new indexes are computed.
     pub sql_mode: SqlMode,
-    /// New indexes must be built while no other statement uses the table.
-    pub closed: bool,
     pub rename: Option<TableName>,
     /// The foreign keys that are added. They are in `table`, too.
     pub new_keys: Vec<ForeignKey>,

@@ -1,7 +1,7 @@
 //! The intermediate definitions that are published while an ALTER TABLE runs.
 
 use schema::expression::Check;
-use schema::model::{ForeignKey, Index, IndexPart, SchemaState, ShadowTable, Table};
+use schema::model::{Column, ForeignKey, Index, IndexPart, SchemaState, ShadowTable, Table};
 use types::{Error, Result};
 
 use crate::altered::Altered;
@@ -11,7 +11,7 @@ use crate::job::TableChange;
 
 /// Whether something must be built or checked, and other statements can use the table meanwhile.
 pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
-    if altered.only_if_empty.is_some() || altered.closed {
+    if altered.only_if_empty.is_some() {
         return false;
     }
     if let Some(rewrite) = altered.rewrite {
@@ -32,7 +32,6 @@ pub(crate) fn sees_rows(altered: &Altered) -> bool {
         || !altered.new_keys.is_empty()
         || altered.only_if_empty.is_some()
         || altered.rewrite.is_some()
-        || altered.closed
 }
 
 /// The table before the change, with the ids of the new indexes reserved. So a later index can never have
@@ -44,9 +43,9 @@ pub(crate) fn reserve_ids(base: &Table, altered: &Altered) -> Table {
     }
 }
 
-/// The table before the change, with the job's new parts in a state, or without them. `None` if they need a
-/// new column. In the state public, the new indexes are complete, and the new foreign keys, which use them,
-/// are in force.
+/// The table before the change, with the job's new parts in a state, or without them. `None` if they need a new column
+/// that cannot be there before the whole change is. In the state public, the new indexes are complete, and the new
+/// foreign keys, which use them, are in force.
 pub(crate) fn in_state(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
     let Some(conversion) = &made.conversion else {
         let mut between = with_new_indexes(table, made, state)?;
@@ -127,8 +126,8 @@ fn validate_keys(table: &mut Table, made: &TableChange, state: Option<SchemaStat
     Some(())
 }
 
-/// The table before the change, with the new indexes in a state, or without them. `None` if one needs a new
-/// column.
+/// The table before the change, with the new indexes in a state, or without them. `None` if one needs a new column that
+/// cannot be there before the whole change is.
 fn with_new_indexes(table: &Table, made: &TableChange, state: Option<SchemaState>) -> Option<Table> {
     let target = &made.target;
     let ids = made.made_indexes();
@@ -136,7 +135,11 @@ fn with_new_indexes(table: &Table, made: &TableChange, state: Option<SchemaState
     let mut table = table.clone();
     table.max_index_id = target.max_index_id;
     table.indexes.retain(|index| !is_new(index));
+    table
+        .columns
+        .retain(|column| !made.new_columns.contains(&column.id));
     if let Some(state) = state {
+        add_columns(&mut table, made)?;
         for index in target.indexes.iter().filter(|index| is_new(index)) {
             table.indexes.push(Index {
                 id: made.written_id(index.id, state),
@@ -147,6 +150,40 @@ fn with_new_indexes(table: &Table, made: &TableChange, state: Option<SchemaState
         }
     }
     Some(table)
+}
+
+/// Adds the columns of new indexes, behind the others, so that writers maintain the indexes. No statement can name these
+/// columns: writers give them their defaults. Their ids stay reserved, because rows written meanwhile have values under
+/// them even if the statement fails.
+///
+/// `None` if an expression would mean another column than in the target.
+fn add_columns(table: &mut Table, made: &TableChange) -> Option<()> {
+    if made.new_columns.is_empty() {
+        return Some(());
+    }
+    let target = &made.target;
+    let stays = |column: &Column| match target.columns.iter().find(|after| after.id == column.id) {
+        None => true,
+        Some(after) => {
+            (&column.name, &column.ty, &column.generated) == (&after.name, &after.ty, &after.generated)
+        }
+    };
+    if !table.columns.iter().all(stays) {
+        return None;
+    }
+    for &id in &made.new_columns {
+        let column = target.columns.iter().find(|column| column.id == id)?;
+        if table.column_offset(&column.name).is_some() {
+            return None;
+        }
+        table.columns.push(Column {
+            state: SchemaState::WriteOnly,
+            on_update_now: false,
+            ..column.clone()
+        });
+    }
+    made.reserve_columns(table);
+    Some(())
 }
 
 /// A new index's parts as columns of the table before the change; `None` if it needs a new column.

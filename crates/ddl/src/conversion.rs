@@ -55,7 +55,7 @@ pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) 
         time_zone: ctx.time_zone.name(),
         now_us: ctx.now_us,
         checks: altered.new_checks.clone(),
-        validates: rewrite.copies,
+        validates: rewrite.copies || altered.adds_checks || altered.checks_new_keys(),
         handles,
         drops_misplaced: altered.drops_misplaced,
     })

@@ -67,6 +67,7 @@ pub(crate) fn end_undone(change: &mut Change<'_>, job: &Job) -> Result<Outcome<(
         // unpublished parts need not be kept.
         let ids_before = Table {
             max_index_id: before.max_index_id,
+            max_column_id: before.max_column_id,
             ..table.clone()
         };
         if ids_before != *before {

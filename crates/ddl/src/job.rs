@@ -12,7 +12,7 @@ use cluster::meta::record::{Record, decode};
 use cluster::meta::{Meta, keys, read_all};
 use kv::{Reader, Store};
 use schema::definition::TableName;
-use schema::model::{SchemaState, Table};
+use schema::model::{Column, SchemaState, Table};
 use schema::shadow::Conversion;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, SqlMode, errno};
@@ -89,6 +89,10 @@ pub(crate) struct TableChange {
     /// have the entries until the new one is complete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delta_indexes: Vec<i64>,
+    /// Ids of the columns of `target` that the table does not have yet, if new indexes need one of them. They are published
+    /// with these indexes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_columns: Vec<i64>,
     /// Whether other statements use the table meanwhile and maintain the new indexes.
     pub online: bool,
     /// The mode in which virtual columns of new indexes are computed. `None` in jobs of older releases, which did not
@@ -150,6 +154,13 @@ impl TableChange {
         self
     }
 
+    /// No later column of the table gets the id of one of the new columns, which rows may have values of.
+    pub(crate) fn reserve_columns(&self, table: &mut Table) {
+        if !self.new_columns.is_empty() {
+            table.max_column_id = table.max_column_id.max(self.target.max_column_id);
+        }
+    }
+
     /// The id under which writers have the entries of an index in a state.
     pub(crate) fn written_id(&self, index: i64, state: SchemaState) -> i64 {
         let at = self.new_indexes.iter().position(|&id| id == index);
@@ -173,6 +184,7 @@ impl TableChange {
             new_indexes: altered.new_indexes.clone(),
             dropped_indexes: altered.dropped_indexes.clone(),
             delta_indexes: Vec::new(),
+            new_columns: columns_of_indexes(base, altered),
             online,
             sql_mode: Some(altered.sql_mode),
             state: None,
@@ -184,10 +196,29 @@ impl TableChange {
     }
 }
 
+/// The columns that the statement adds, if its new indexes need one of them. An expression may read another.
+fn columns_of_indexes(base: &Table, altered: &Altered) -> Vec<i64> {
+    let target = &altered.table;
+    let is_added = |column: &&Column| base.columns.iter().all(|before| before.id != column.id);
+    let new = target.indexes.iter();
+    let new = new.filter(|index| altered.new_indexes.contains(&index.id));
+    let mut parts = new.flat_map(|index| &index.parts);
+    let needs = parts.any(|part| {
+        target
+            .columns
+            .get(part.column)
+            .is_some_and(|column| is_added(&column))
+    });
+    let added = target.columns.iter().filter(is_added).filter(|_| needs);
+    added.map(|column| column.id).collect()
+}
+
 impl Record for Job {
     fn format(&self) -> u32 {
         let change = self.change.as_ref();
         match change {
+            // Another reader would not remove the columns if it undid the job.
+            Some(made) if !made.new_columns.is_empty() => 5,
             // Another reader would not find the indexes that are to be filled, and publish them empty.
             Some(made) if !made.delta_indexes.is_empty() => 4,
             // A reader of format 1 would end the job and leave what has been filled.

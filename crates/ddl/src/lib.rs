@@ -4,18 +4,18 @@
 //!
 //! A statement that uses a table holds the table's metadata lock to the end of its transaction
 //! ([`cluster::metadata_lock`]). A schema change takes the lock exclusively only for the moment in which it
-//! publishes a new definition. The exception is an ALTER TABLE that builds an index on a column that it adds
-//! itself, or that must check all rows (NULL to NOT NULL): it holds the lock for the whole change.
+//! publishes a new definition. The exception is an ALTER TABLE that gives rows ids, or that builds an index on an
+//! expression over columns that it changes itself: it holds the lock for the whole change.
 //!
 //! ADD INDEX goes through the states of F1's protocol ("Online, Asynchronous Schema Change in F1", VLDB
 //! 2013). The index is published as write-only, so that every writer maintains it. Entries for existing rows
 //! are sorted into files, or written by `backfill` in small transactions, while other statements run (beside files,
 //! writers have their entries in a *delta*, which is brought to the index in the end: `sorted`). Then
-//! the index is published as public. A single process needs no delete-only state, because all its writers
-//! know the index when the first entry is written. Several nodes need it (`shared`). While a unique index is
-//! not public, a writer removes an entry only if it belongs to the row that is deleted: that row may have no
-//! entry yet, while another row has one with the same key. After a crash, the [`job`](job::Job) in the store
-//! is finished or undone.
+//! the index is published as public. New columns that the index needs are published with it (`between`). A single
+//! process needs no delete-only state, because all its writers know the index when the first entry is written.
+//! Several nodes need it (`shared`). While a unique index is not public, a writer removes an entry only if it belongs
+//! to the row that is deleted: that row may have no entry yet, while another row has one with the same key. After a
+//! crash, the [`job`](job::Job) in the store is finished or undone.
 //!
 //! If several processes share the store, all of them must close a table. Schema versions do that (`shared`).
 //!

@@ -83,7 +83,7 @@ impl LocalJobs {
         let cluster = &self.publisher.cluster;
         loop {
             let ids = resolve(&cluster.schema())?;
-            let locks = cluster.metadata_locks().lock_for_change(&ids, &limit)?;
+            let locks = cluster.metadata_locks().lock_to_replace(&ids, &limit)?;
             let _exclusive = locks.exclusive(&limit)?;
             let about = Some(&statement.about);
             let answer = self

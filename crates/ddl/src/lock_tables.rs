@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cluster::metadata_lock::SessionLocks;
+use cluster::metadata_lock::{Claim, Purpose, SessionLocks, Stage};
 use cluster::wait::WaitLimit;
 use types::Result;
 
@@ -22,6 +22,8 @@ enum Held {
 struct OnAllNodes {
     changer: Arc<SchemaChanger>,
     job: Job,
+    /// What others of this node see of it.
+    _claim: Arc<Claim>,
 }
 
 impl SchemaChanger {
@@ -31,18 +33,46 @@ impl SchemaChanger {
     /// # Errors
     /// 1205 after the timeout, 1317 when interrupted, 8027 when the lease is lost meanwhile; those of the store.
     pub fn lock_tables(self: &Arc<Self>, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<HeldTables> {
+        self.hold(Purpose::LockTables, tables, limit)
+    }
+
+    /// The same for FLUSH TABLES WITH READ LOCK, which others see as one lock of all tables.
+    ///
+    /// # Errors
+    /// Those of [`SchemaChanger::lock_tables`].
+    pub fn lock_all_tables(
+        self: &Arc<Self>,
+        tables: &[(i64, bool)],
+        limit: &WaitLimit,
+    ) -> Result<HeldTables> {
+        self.hold(Purpose::LockAll, tables, limit)
+    }
+
+    fn hold(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        tables: &[(i64, bool)],
+        limit: &WaitLimit,
+    ) -> Result<HeldTables> {
+        let locks = self.cluster().metadata_locks();
         let held = match &self.jobs {
-            Jobs::Local(_) => {
-                let locks = self.cluster().metadata_locks();
-                Held::Here(locks.lock_for_session(tables, limit)?)
-            }
+            Jobs::Local(_) => Held::Here(match purpose {
+                Purpose::LockAll => locks.lock_all_for_session(tables, limit)?,
+                _ => locks.lock_for_session(tables, limit)?,
+            }),
             Jobs::Shared(_) if tables.is_empty() => Held::OnAllNodes { _lock: None },
-            Jobs::Shared(jobs) => Held::OnAllNodes {
-                _lock: Some(Box::new(OnAllNodes {
-                    job: jobs.lock_tables(tables, limit)?,
-                    changer: Arc::clone(self),
-                })),
-            },
+            Jobs::Shared(jobs) => {
+                let claim = locks.claim(limit.interrupt.session(), purpose, tables);
+                let job = jobs.lock_tables(tables, limit)?;
+                claim.set(Stage::Holds);
+                Held::OnAllNodes {
+                    _lock: Some(Box::new(OnAllNodes {
+                        job,
+                        changer: Arc::clone(self),
+                        _claim: claim,
+                    })),
+                }
+            }
         };
         Ok(HeldTables(held))
     }

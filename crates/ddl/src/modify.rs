@@ -127,9 +127,8 @@ fn type_is_compatible(old: &Column, new: &Column, indexed: bool) -> bool {
         return from <= to;
     }
     match (from.kind, to.kind) {
-        // A value is the number of its member, so members can be added at the end.
-        (TypeKind::Enum(from), TypeKind::Enum(to)) | (TypeKind::Set(from), TypeKind::Set(to)) => {
-            to.texts().starts_with(from.texts())
+        (TypeKind::Enum(_), TypeKind::Enum(_)) | (TypeKind::Set(_), TypeKind::Set(_)) => {
+            has_members_of(from.kind, to.kind)
         }
         (TypeKind::Bit, TypeKind::Bit) => from.length <= to.length,
         (TypeKind::VarChar, TypeKind::VarChar) => from.length <= to.length,
@@ -147,8 +146,20 @@ pub(crate) fn computes_the_same(from: &SqlType, to: &SqlType) -> bool {
     let shown_alike = from.unsigned == to.unsigned && from.collation == to.collation;
     let integers = integer_rank(from.kind).is_some() && integer_rank(to.kind).is_some();
     let texts = from.kind == TypeKind::VarChar && to.kind == TypeKind::VarChar;
+    let members = has_members_of(from.kind, to.kind);
     // ZEROFILL pads the displayed text to the type's width.
-    shown_alike && !from.zerofill && !to.zerofill && (integers || texts)
+    shown_alike && !from.zerofill && !to.zerofill && (integers || texts || members)
+}
+
+/// Whether the members of an ENUM or a SET have the same numbers in another one. A value is the number of its member, so
+/// members can be added at the end.
+fn has_members_of(from: TypeKind, to: TypeKind) -> bool {
+    match (from, to) {
+        (TypeKind::Enum(from), TypeKind::Enum(to)) | (TypeKind::Set(from), TypeKind::Set(to)) => {
+            to.texts().starts_with(from.texts())
+        }
+        _ => false,
+    }
 }
 
 fn integer_rank(kind: TypeKind) -> Option<u8> {

@@ -3,10 +3,11 @@
 //! | what the statement does | ALGORITHM | LOCK |
 //! |---|---|---|
 //! | changes only the definition | INSTANT, INPLACE | any: the table is closed for a moment |
-//! | builds indexes of existing columns, or checks rows | INPLACE; COPY for new constraints | NONE; EXCLUSIVE on demand |
+//! | builds indexes, or checks rows | INPLACE; COPY for new constraints | NONE; EXCLUSIVE on demand |
 //! | rewrites all rows | COPY or INPLACE, as in MySQL | NONE; EXCLUSIVE on demand |
-//! | reads all rows, gives them ids, or builds indexes of new columns | INPLACE | EXCLUSIVE |
+//! | reads all rows, gives them ids, or builds indexes of what it also changes | INPLACE | EXCLUSIVE |
 //!
+//! MySQL refuses LOCK=NONE where an index and a virtual column that it needs are new.
 //! MySQL can do every change with ALGORITHM=COPY, and copies the rows then; so does StemDB.
 
 use schema::definition::{AlterAlgorithm, AlterChange, AlterLock, AlterWay, PartitionChange};
@@ -67,7 +68,14 @@ pub(crate) fn check(
     let builds = !altered.new_indexes.is_empty();
     let looks = sees_rows(altered);
     if algorithm == AlterAlgorithm::Instant && (builds || looks || renames_index) {
-        return Err(not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
+        return Err(match indexes_new_virtual(base, altered) {
+            true => Error::new(
+                errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+                "ALGORITHM=INSTANT is not supported. Reason: ADD COLUMN col...VIRTUAL, ADD INDEX(col). Try \
+                 ALGORITHM=COPY/INPLACE.",
+            ),
+            false => not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
+        });
     }
     let online = is_online(base, altered);
     let is_rename = !changes.is_empty()
@@ -85,6 +93,16 @@ pub(crate) fn check(
         AlterLock::Exclusive => Ok(false),
         _ => Ok(online),
     }
+}
+
+/// Whether an index and a virtual column that it has are new.
+fn indexes_new_virtual(base: &Table, altered: &Altered) -> bool {
+    let indexes = altered.table.indexes.iter();
+    let new = indexes.filter(|index| altered.new_indexes.contains(&index.id));
+    let mut columns = new
+        .flat_map(|index| &index.parts)
+        .filter_map(|part| altered.table.columns.get(part.column));
+    columns.any(|column| column.id > base.max_column_id && column.is_virtual())
 }
 
 /// A change of partitions that copies no rows.
@@ -142,7 +160,7 @@ fn check_new_keys(algorithm: AlterAlgorithm) -> Result<()> {
     ))
 }
 
-/// MySQL makes a FULLTEXT index while others only read. The lock that is needed here: one of none.
+/// MySQL makes a FULLTEXT index while others only read. The lock that is needed here: none.
 fn check_words(changes: &[AlterChange], algorithm: AlterAlgorithm, lock: AlterLock) -> Result<AlterLock> {
     let is_made = |change: &AlterChange| {
         matches!(

@@ -16,8 +16,8 @@ pub(crate) struct Env<'e, 's> {
     pub memory: &'e Memory<'e>,
     /// How scans lock that have no locking clause of their own: those of INSERT ... SELECT.
     pub implied_locking: Option<Locking>,
-    /// No scan locks anything: a write of an optimistic transaction.
-    pub takes_no_locks: bool,
+    /// A write of an optimistic transaction: only clauses lock.
+    pub is_optimistic: bool,
     /// Whether a sort that has read its input may return the memory that the statement does not use.
     pub holds_least_after_sort: bool,
     /// What the rows that are read count against.
@@ -32,7 +32,7 @@ impl<'e, 's> Env<'e, 's> {
             source,
             memory,
             implied_locking: None,
-            takes_no_locks: false,
+            is_optimistic: false,
             holds_least_after_sort: false,
             budget: None,
         }
@@ -52,7 +52,7 @@ impl<'e, 's> Env<'e, 's> {
     pub fn locking_of(&self, scan: &TableScan) -> Option<Locking> {
         scan.locking
             .or(self.implied_locking)
-            .filter(|_| !self.takes_no_locks)
+            .filter(|locking| !(locking.of_write && self.is_optimistic))
     }
 
     /// Fails with 1317 if the statement has been killed, or with the error that ended it; and if it has
@@ -63,7 +63,8 @@ impl<'e, 's> Env<'e, 's> {
     }
 }
 
-/// Called once per batch of rows, so that KILL takes effect soon and the check costs nothing.
+/// Called once per batch of rows, so that KILL takes effect soon and the check costs nothing. Where a batch takes long,
+/// because its expressions do, their evaluation looks itself.
 pub(crate) fn check_interrupted(ctx: &ExecContext<'_>) -> Result<()> {
     if ctx.interrupt.is_raised() {
         return Err(Error::new(

@@ -38,4 +38,4 @@ pub use pushed::PushedRows;
 pub use query::{query, query_within, reads_one_moment};
 pub use row_budget::RowBudget;
 pub use source::ReadSource;
-pub use spill::{SpillSpace, io_failed};
+pub use spill::{SpillSpace, count_spill_files, io_failed, spill_files};

@@ -565,6 +565,7 @@ fn locking_lookups_lock_the_rows_they_return() {
     let locking = Some(planner::plan::Locking {
         exclusive: true,
         wait: planner::plan::LockingWait::Wait,
+        of_write: true,
     });
     let accesses = [
         Access::PrimaryPoints {
@@ -624,5 +625,39 @@ fn a_right_side_without_memory_comes_in_blocks() {
             residual: None,
         });
         assert_eq!(c.rel(join).len(), 1);
+    }
+}
+
+#[test]
+fn the_first_rows_of_a_join_in_blocks_are_those_of_the_whole() {
+    let db = Db::new();
+    let mut c = db.conn();
+    let enough = c.memory_limit_bytes;
+    let of = |step: i64| -> Vec<Vec<Value>> { (0..12_000).map(|n| vec![Value::Int(n * step)]).collect() };
+    let (left, right) = (of(2), of(3));
+    for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti] {
+        let join = || {
+            Rel::Join(Join {
+                kind,
+                left: Box::new(values(&[INT], &left)),
+                right: Box::new(values(&[INT], &right)),
+                right_rows: 0,
+                rows: 1.0,
+                keys: vec![JoinKey {
+                    left: column(0, INT),
+                    right: column(0, INT),
+                    null_safe: false,
+                }],
+                residual: None,
+            })
+        };
+        c.memory_limit_bytes = enough;
+        let all = c.rel(join());
+        c.memory_limit_bytes = 64 << 10;
+        // The left rows of one chunk, of several, and all.
+        for count in [1, 500, 3000, 11_000] {
+            let first = all.len().min(count as usize);
+            assert_eq!(c.rel(limit(join(), count)), all[..first]);
+        }
     }
 }

@@ -145,6 +145,7 @@ fn insert_select_locks_what_it_reads_of_all_tables() {
     ctx.insert_select = Some(Locking {
         exclusive: false,
         wait: LockingWait::Wait,
+        of_write: true,
     });
     assert_eq!(executor::insert(&plan, &mut txn, &ctx).unwrap().affected, 2);
     let mut other = db.conn();

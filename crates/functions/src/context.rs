@@ -3,13 +3,14 @@
 //! Not here: conversions between time zones ([`crate::timezone`]).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use types::{Error, Result, SqlMode, Value, Warning, errno};
 
 use crate::date::locale::Locale;
 use crate::eval::speculate;
+use crate::interruption::{self, Interrupted};
 use crate::string::block_cipher::BlockEncryption;
 use crate::timezone::TimeZone;
 use crate::user_variable::UserVariable;
@@ -75,7 +76,8 @@ pub struct EvalContext {
     /// Warnings the statement has caused so far.
     pub warnings: Warnings,
     /// Set by KILL, by a time limit, and if the client has disconnected. Long evaluations check it.
-    pub interrupted: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// By default that of the thread: see [`crate::work_for`].
+    pub interrupted: Interrupted,
     /// The value of `LAST_INSERT_ID(expr)`, which the session stores.
     pub set_last_insert_id: Mutex<Option<u64>>,
     /// The value of `SET insert_id`.
@@ -94,6 +96,8 @@ pub struct EvalContext {
     pub digest: DigestFn,
     /// Counts what the statement has read so far.
     pub reads: crate::read_counters::ReadCounters,
+    /// The work that was done since `interrupted` was last looked at: see `work.rs`.
+    pub work: AtomicUsize,
 }
 
 /// The id of the next row that gets one, if a client has set it; 0 if none has.
@@ -125,7 +129,7 @@ impl Default for EvalContext {
             locale: Locale::en_us(),
             version: "",
             warnings: Warnings::default(),
-            interrupted: Arc::new(|| false),
+            interrupted: Arc::new(interruption::of_thread),
             set_last_insert_id: Mutex::new(None),
             insert_id: InsertId::default(),
             generated_id: AtomicU64::new(0),
@@ -139,6 +143,7 @@ impl Default for EvalContext {
                 ))
             },
             reads: crate::read_counters::ReadCounters::default(),
+            work: AtomicUsize::default(),
         }
     }
 }
@@ -146,7 +151,7 @@ impl Default for EvalContext {
 impl EvalContext {
     /// The same for a thread that evaluates a part of the statement on its own: with warnings, counters and values of
     /// outer columns of its own. `interrupted`: ends its evaluations. See [`EvalContext::merge`].
-    pub fn for_thread(&self, interrupted: Arc<dyn Fn() -> bool + Send + Sync>) -> Self {
+    pub fn for_thread(&self, interrupted: Interrupted) -> Self {
         Self {
             params: self.params.clone(),
             sql_mode: self.sql_mode,
@@ -171,19 +176,31 @@ impl EvalContext {
             server: Arc::clone(&self.server),
             digest: self.digest,
             reads: self.reads.for_thread(),
-            // Every field is named, so that none is forgotten. A thread leaves nothing in these but warnings.
+            // Every field is named, so that none is forgotten. What a thread leaves in these, `merge` takes over.
             warnings: Warnings::default(),
             set_last_insert_id: Mutex::default(),
             insert_id: InsertId::default(),
             generated_id: AtomicU64::default(),
             state: crate::state::StatementState::default(),
+            work: AtomicUsize::default(),
         }
     }
 
-    /// Takes over what a thread has left: its warnings, and what it has read.
+    /// Takes over what a thread has left: its warnings, what it has read, and what it has assigned.
     pub fn merge(&self, thread: &Self) {
         self.warnings.append(&thread.warnings);
         self.reads.merge(&thread.reads);
+        let locked = |id: &Mutex<Option<u64>>| id.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(id) = locked(&thread.set_last_insert_id) {
+            let mut ours = self
+                .set_last_insert_id
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            *ours = Some(id);
+        }
+        for (name, value) in thread.state.take_assigned() {
+            self.state.assign(name, value);
+        }
     }
 
     /// Fails with 1317 once the statement has been interrupted.

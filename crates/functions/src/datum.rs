@@ -83,6 +83,14 @@ impl<'a> Datum<'a> {
         }
     }
 
+    /// How many bytes text, binary data or a document has; 0 for other values.
+    pub(crate) fn long_bytes(&self) -> usize {
+        match self {
+            Self::Json(json) => json.bytes(),
+            other => other.bytes().len(),
+        }
+    }
+
     /// The bytes of text or of binary data; empty for other values.
     pub fn bytes(&self) -> &'a [u8] {
         match self {

@@ -30,10 +30,12 @@ pub mod expr;
 pub mod full_text;
 mod info;
 pub mod input;
+mod interruption;
 mod json;
 mod math;
 mod ops;
 pub mod order;
+mod pace;
 mod pattern;
 mod print;
 mod quotient;
@@ -50,6 +52,7 @@ mod user_lock;
 mod user_variable;
 mod warnings;
 pub mod window;
+mod work;
 mod xml;
 
 pub use bind::common_type;
@@ -66,6 +69,7 @@ pub use eval::{
 };
 pub use expr::{Expr, Function, FunctionDef};
 pub use input::{ColumnarValue, Row};
+pub use interruption::{Interrupted, WorksFor, work_for};
 pub use json::multi_valued;
 pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;

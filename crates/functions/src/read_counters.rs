@@ -52,7 +52,11 @@ pub struct ReadCounters {
     all: AtomicU64,
     /// Rows that were sorted.
     sorted: AtomicU64,
-    /// The same rows by table and index, and the rows that statements on several tables change.
+    /// Merges of sorted rows in files.
+    merges: AtomicU64,
+    /// Sets of rows that an operator has moved to files.
+    in_files: AtomicU64,
+    /// The rows that were read by table and index, and the rows that statements on several tables change.
     places: Mutex<Vec<(RowPlace, RowUses)>>,
     /// Which rows are counted by place, too: a [`ByPlace`].
     by_place: AtomicU8,
@@ -67,6 +71,8 @@ pub struct ReadCounts {
     pub next: u64,
     pub all: u64,
     pub sorted: u64,
+    pub merges: u64,
+    pub in_files: u64,
 }
 
 impl ReadCounts {
@@ -75,6 +81,8 @@ impl ReadCounts {
         self.next += other.next;
         self.all += other.all;
         self.sorted += other.sorted;
+        self.merges += other.merges;
+        self.in_files += other.in_files;
     }
 
     /// Rows that the statement has looked at.
@@ -101,6 +109,16 @@ impl ReadCounters {
         self.sorted.fetch_add(count as u64, Ordering::Relaxed);
     }
 
+    /// `count` merges of sorted rows in files.
+    pub fn merged(&self, count: usize) {
+        self.merges.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// An operator has moved its rows to files, but not in order to sort them.
+    pub fn moved_to_files(&self) {
+        self.in_files.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The counters of a thread that works for the statement.
     pub fn for_thread(&self) -> Self {
         Self {
@@ -117,6 +135,8 @@ impl ReadCounters {
         of(&self.next, counts.next);
         of(&self.all, counts.all);
         of(&self.sorted, counts.sorted);
+        of(&self.merges, counts.merges);
+        of(&self.in_files, counts.in_files);
         thread.take_places(|place, uses| self.used_at(place, uses));
     }
 
@@ -182,6 +202,8 @@ impl ReadCounters {
             next: of(&self.next),
             all: of(&self.all),
             sorted: of(&self.sorted),
+            merges: of(&self.merges),
+            in_files: of(&self.in_files),
         }
     }
 
@@ -196,6 +218,8 @@ impl ReadCounters {
             next: take(&self.next),
             all: take(&self.all),
             sorted: take(&self.sorted),
+            merges: take(&self.merges),
+            in_files: take(&self.in_files),
         }
     }
 }

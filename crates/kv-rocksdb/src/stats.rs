@@ -41,6 +41,7 @@ pub(crate) fn figures(versions: &Versions) -> Vec<(&'static str, f64)> {
         ),
         ("row_cache_bytes", row_cache_bytes as f64),
         ("row_cache_pages", row_cache_pages as f64),
+        ("row_cache_misses_total", latest.cache().misses() as f64),
         ("memtable_bytes", summed(properties::CUR_SIZE_ALL_MEM_TABLES)),
         ("sst_bytes", summed(properties::TOTAL_SST_FILES_SIZE)),
         ("live_data_bytes", summed(properties::ESTIMATE_LIVE_DATA_SIZE)),

@@ -23,8 +23,14 @@ pub struct Interrupt {
     deadline_ns: AtomicU64,
     /// The owner of the locks of the transaction that the session has open, or had last; 0: none.
     transaction: AtomicU64,
+    /// The session whose statements it ends; 0: none.
+    session: u64,
+    /// What the statement waits for, as SHOW PROCESSLIST says it; empty: it does not wait.
+    waits_for: Mutex<&'static str>,
     /// The thread that sleeps in a wait. One connection runs one statement, so there is at most one.
     sleeper: Mutex<Option<Thread>>,
+    /// That of the statement, if this one is of a part of it: see [`Interrupt::within`].
+    statement: Option<Arc<Self>>,
 }
 
 impl Default for Interrupt {
@@ -33,7 +39,10 @@ impl Default for Interrupt {
             raised: AtomicBool::new(false),
             deadline_ns: AtomicU64::new(NEVER),
             transaction: AtomicU64::new(0),
+            session: 0,
+            waits_for: Mutex::new(""),
             sleeper: Mutex::new(None),
+            statement: None,
         }
     }
 }
@@ -41,6 +50,44 @@ impl Default for Interrupt {
 impl Interrupt {
     pub fn new() -> Arc<Self> {
         Arc::default()
+    }
+
+    /// That of a session, by its number.
+    pub fn of_session(session: u64) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            ..Self::default()
+        })
+    }
+
+    /// One for a part of a statement whose threads may outlive the statement. It is raised with the statement's, and stays
+    /// raised once [`Interrupt::raise`] has ended the part: that of the statement is cleared for the next statement, and
+    /// a thread that looks only then would go on.
+    pub fn within(statement: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self {
+            statement: Some(Arc::clone(statement)),
+            session: statement.session,
+            ..Self::default()
+        })
+    }
+
+    /// The number of the session; 0: it is of none.
+    pub fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// What the statement waits for, as SHOW PROCESSLIST says it; empty: it does not wait, or for nothing that has a
+    /// name.
+    pub fn waits_for(&self) -> &'static str {
+        *self.waits_for.lock()
+    }
+
+    /// Says what the statement waits for from now on, until the next call; empty: it does not wait any more.
+    pub fn set_waits_for(&self, what: &'static str) {
+        match &self.statement {
+            Some(statement) => statement.set_waits_for(what),
+            None => *self.waits_for.lock() = what,
+        }
     }
 
     /// From `deadline` on it counts as raised; `None`: there is no time limit.
@@ -53,6 +100,9 @@ impl Interrupt {
 
     /// How long a wait may last before it has to check again; `None`: forever.
     pub fn time_left(&self) -> Option<Duration> {
+        if let Some(statement) = &self.statement {
+            return statement.time_left();
+        }
         let deadline = self.deadline_ns.load(Ordering::Relaxed);
         (deadline != NEVER).then(|| Duration::from_nanos(deadline).saturating_sub(EPOCH.elapsed()))
     }
@@ -86,7 +136,8 @@ impl Interrupt {
 
     /// Whether [`Interrupt::raise`] has been called.
     pub fn is_killed(&self) -> bool {
-        self.raised.load(Ordering::Relaxed)
+        let statement = self.statement.as_ref();
+        self.raised.load(Ordering::Relaxed) || statement.is_some_and(|statement| statement.is_killed())
     }
 
     /// Whether the deadline has passed.
@@ -106,8 +157,15 @@ impl Interrupt {
 
     /// Makes [`Interrupt::raise`] unpark the calling thread as long as the guard lives.
     pub fn wake_me(&self) -> WakeGuard<'_> {
-        *self.sleeper.lock() = Some(thread::current());
+        self.set_sleeper(Some(&thread::current()));
         WakeGuard(self)
+    }
+
+    fn set_sleeper(&self, thread: Option<&Thread>) {
+        *self.sleeper.lock() = thread.cloned();
+        if let Some(statement) = &self.statement {
+            statement.set_sleeper(thread);
+        }
     }
 }
 
@@ -130,7 +188,7 @@ impl memory::WaitControl for Interrupt {
 
 impl Drop for WakeGuard<'_> {
     fn drop(&mut self) {
-        *self.0.sleeper.lock() = None;
+        self.0.set_sleeper(None);
     }
 }
 
@@ -150,5 +208,22 @@ mod tests {
         assert!(!interrupt.is_raised());
         interrupt.raise();
         assert!(interrupt.is_raised() && interrupt.is_killed() && !interrupt.is_late());
+    }
+
+    #[test]
+    fn that_of_a_part_is_raised_with_the_statement_and_stays_raised_after_it() {
+        let statement = Interrupt::new();
+        let part = Interrupt::within(&statement);
+        assert!(!part.is_raised());
+        statement.raise();
+        assert!(part.is_killed());
+        statement.clear();
+        assert!(!part.is_raised());
+        statement.set_deadline(Some(Instant::now()));
+        assert!(part.is_late());
+        statement.clear();
+        part.raise();
+        statement.clear();
+        assert!(part.is_raised() && !statement.is_raised());
     }
 }

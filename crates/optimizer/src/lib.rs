@@ -4,6 +4,7 @@
 //! operator runs ([`planner::plan`]). Columns have ids until then, and positions afterwards.
 //!
 //! - [`rules`]: rewrites that make any plan cheaper, one a file. `join_order`: which tables are joined first.
+//!   [`Rule`] lists all that can be off.
 //! - `physical`: operators. `access`: which index of a table serves. `route`: which executor.
 //! - [`Estimates`]: what is known of tables.
 //! - [`explain`]: EXPLAIN's formats; [`dump`]: a plan as the golden tests compare it.
@@ -14,6 +15,7 @@
 //! whole statements.
 
 mod access;
+mod conditions;
 mod constant;
 mod cost;
 mod distinct_values;
@@ -27,6 +29,7 @@ mod physical;
 mod print;
 mod rules;
 mod statement;
+mod switches;
 
 pub use estimates::{Estimates, RowCounts};
 use functions::bind::TypeEnv;
@@ -35,6 +38,7 @@ use planner::command::Command;
 use planner::object_access::ObjectAccess;
 use planner::plan::{Plan, Route};
 use schema::definition::Ddl;
+pub use switches::{Rule, Rules, Switches};
 use types::Result;
 
 /// The environment of a plan: what it depends on besides the statement.
@@ -48,43 +52,10 @@ pub(crate) struct OptimizerEnv<'a> {
     pub assigns: bool,
 }
 
-/// Rules that can be switched off, by the names that `optimizer_switch` has for them. No answer depends on
-/// them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Switches {
-    /// EXISTS and IN become semi joins, NOT EXISTS and NOT IN anti joins.
-    pub semijoin: bool,
-    /// Select lists of derived tables are put in the place of their columns.
-    pub derived_merge: bool,
-    /// Conditions go below grouping, DISTINCT, windows and set operations.
-    pub derived_condition_pushdown: bool,
-    /// Correlated aggregates become joins with their groups.
-    pub subquery_to_derived: bool,
-    /// Joins by keys read one side into a hash table.
-    pub hash_join: bool,
-    /// An index that gives the order under a LIMIT is weighed against those that serve conditions.
-    pub prefer_ordering_index: bool,
-    /// Indexes that are INVISIBLE are used.
-    pub use_invisible_indexes: bool,
-    /// The parts of an OR are served by an index each.
-    pub index_union: bool,
-    /// The stores compute what they can.
-    pub engine_condition_pushdown: bool,
-}
-
-impl Default for Switches {
-    fn default() -> Self {
-        Self {
-            semijoin: true,
-            derived_merge: true,
-            derived_condition_pushdown: true,
-            subquery_to_derived: true,
-            hash_join: true,
-            prefer_ordering_index: true,
-            use_invisible_indexes: false,
-            index_union: true,
-            engine_condition_pushdown: true,
-        }
+impl OptimizerEnv<'_> {
+    /// Whether a rule is on.
+    pub fn applies(&self, rule: Rule) -> bool {
+        self.switches.rules.has(rule)
     }
 }
 
@@ -126,14 +97,15 @@ pub struct PlannedStatement {
 /// # Errors
 /// 1176 for an index hint that names no index.
 pub fn plan(bound: Bound, surroundings: &Surroundings<'_>) -> Result<Planned> {
-    let (statement, types, assigns, accesses, cacheable) = match bound {
+    let (statement, types, assigns, accesses, cacheable, next_column) = match bound {
         Bound::Statement {
             statement,
             types,
             assigns,
             accesses,
             cacheable,
-        } => (statement, types, assigns, accesses, cacheable),
+            next_column,
+        } => (statement, types, assigns, accesses, cacheable, next_column),
         Bound::Ddl(ddl) => return Ok(Planned::Ddl(ddl)),
         Bound::Command(command) => return Ok(Planned::Command(command)),
     };
@@ -144,7 +116,7 @@ pub fn plan(bound: Bound, surroundings: &Surroundings<'_>) -> Result<Planned> {
         estimates: surroundings.estimates,
         assigns,
     };
-    let builder = physical::builder::Builder::new(&env);
+    let builder = physical::builder::Builder::new(&env, next_column);
     Ok(Planned::Plan(PlannedStatement {
         plan: statement::build(&builder, statement)?,
         accesses,

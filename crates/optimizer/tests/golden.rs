@@ -3,7 +3,7 @@
 //! A line that begins with `>` is a statement, what follows it up to the next one is the answer. `> < FILE`: the
 //! statement of a file. Lines that begin with `@` set what the next statements are planned with: `@ rows TABLE N`,
 //! `@ params TYPE ...`, `@ guess`, `@ route transactional|analytical|auto`, `@ mode default|loose`, `@ database
-//! NAME|none`, `@ coprocessor on` (the stores compute), `@ tables FILE` (other tables than those of the schema), and statistics ([`statistics`]).
+//! NAME|none`, `@ coprocessor on` (the stores compute), `@ without RULE ...`, `@ tables FILE` (other tables than those of the schema), and statistics ([`statistics`]).
 //! `UPDATE_GOLDEN=1` records the answers. Files are those of `crates/loadgen/src`, so that a workload's plans are
 //! those of the statements that it sends.
 
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use functions::{TimeZone, Warnings};
-use optimizer::{Planned, Surroundings, Switches};
+use optimizer::{Planned, Rule, Rules, Surroundings, Switches};
 use planner::command::{Command, Explained};
 use planner::plan::Route;
 use planner::{BindEnv, Bound};
@@ -70,6 +70,7 @@ struct Runner {
     params: Vec<SqlType>,
     guess: bool,
     route: Option<Route>,
+    switches: Switches,
     mode: SqlMode,
     database: Option<String>,
 }
@@ -82,6 +83,7 @@ impl Runner {
             params: Vec::new(),
             guess: false,
             route: None,
+            switches: Switches::default(),
             mode: SqlMode::default(),
             database: Some("shop".into()),
         };
@@ -155,6 +157,10 @@ impl Runner {
             ["route", "transactional"] => self.route = Some(Route::Transactional),
             ["route", "analytical"] => self.route = Some(Route::Analytical),
             ["route", "auto"] => self.route = None,
+            ["without", names @ ..] => {
+                let on = Rule::NAMES.iter().copied().filter(|name| !names.contains(name));
+                self.switches.rules = Rules::named(&on.collect::<Vec<_>>());
+            }
             ["mode", "default"] => self.mode = SqlMode::default(),
             ["mode", "loose"] => self.mode.only_full_group_by = false,
             ["database", "none"] => self.database = None,
@@ -218,7 +224,7 @@ impl Runner {
     fn optimized(&self, bound: Bound) -> Result<Planned> {
         let surroundings = Surroundings {
             route: self.route,
-            switches: Switches::default(),
+            switches: self.switches,
             estimates: &self.known,
         };
         optimizer::plan(bound, &surroundings)

@@ -13,7 +13,7 @@ use syntax::ast::{
 };
 use types::{Charset, Error};
 
-use crate::logical::LogicalStatement;
+use crate::logical::{ColumnId, LogicalStatement};
 use crate::object_access::ObjectAccess;
 use crate::plan::FileFormat;
 
@@ -33,6 +33,8 @@ pub enum Bound {
         /// Whether the plan holds for other sessions and later executions too, with parameters of the same
         /// types, until the schema changes.
         cacheable: bool,
+        /// The first id that no column of the statement has: for those that the optimizer adds.
+        next_column: ColumnId,
     },
     Ddl(Ddl),
     Command(Command),
@@ -279,6 +281,7 @@ pub enum Show {
     },
     Index {
         table: TableName,
+        extended: bool,
         filter: ShowFilter,
     },
     /// SHOW CREATE TABLE; `is_view`: SHOW CREATE VIEW.
@@ -292,7 +295,12 @@ pub enum Show {
         index: Option<String>,
         filter: ShowFilter,
     },
-    /// OPEN TABLES, TRIGGERS, EVENTS: there are none.
+    OpenTables {
+        /// `None`: of all.
+        database: Option<String>,
+        filter: ShowFilter,
+    },
+    /// TRIGGERS, EVENTS: there are none.
     Empty {
         database: String,
         what: &'static str,

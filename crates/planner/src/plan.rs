@@ -141,6 +141,8 @@ pub struct ResultColumn {
 pub struct Locking {
     pub exclusive: bool,
     pub wait: LockingWait,
+    /// No clause asks for it: a write locks the rows that it changes. An optimistic transaction does not.
+    pub of_write: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,8 @@ pub struct PlanTraits {
     pub ranges: bool,
     /// A table of a join is read whole, and is not the first.
     pub full_joins: bool,
+    /// It is an UPDATE or DELETE of one table, which MySQL does not count in `Select_scan` and its like.
+    pub changes_one_table: bool,
     pub sorts: bool,
     pub temporary_tables: bool,
 }
@@ -20,8 +22,8 @@ impl PlanTraits {
         match plan {
             Plan::Query(query) => Self::of_rows(&query.root),
             Plan::Insert(insert) => insert.queries().next().map_or_else(Self::default, Self::of_rows),
-            Plan::Update(update) => Self::of_scans(&[&update.target.scan]),
-            Plan::Delete(delete) => Self::of_scans(&[&delete.target.scan]),
+            Plan::Update(update) => Self::of_change(&update.target.scan),
+            Plan::Delete(delete) => Self::of_change(&delete.target.scan),
             Plan::FoundWrite(write) => Self::of_rows(&write.root),
         }
     }
@@ -29,6 +31,23 @@ impl PlanTraits {
     /// `SUM_NO_INDEX_USED`, and what `log_queries_not_using_indexes` logs.
     pub fn uses_no_index(self) -> bool {
         self.scans || self.full_joins
+    }
+
+    fn of_change(scan: &TableScan) -> Self {
+        Self {
+            changes_one_table: true,
+            ..Self::of_scans(&[scan])
+        }
+    }
+
+    /// The first table is read whole by what MySQL counts as a join.
+    pub fn counts_scan(self) -> bool {
+        self.scans && !self.changes_one_table
+    }
+
+    /// The same, in ranges.
+    pub fn counts_range(self) -> bool {
+        self.ranges && !self.changes_one_table
     }
 
     fn of_rows(root: &Rel) -> Self {

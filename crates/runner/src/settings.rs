@@ -10,6 +10,16 @@ pub enum Isolation {
     RepeatableRead,
 }
 
+impl Isolation {
+    /// As `INNODB_TRX` shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "READ COMMITTED",
+            Self::RepeatableRead => "REPEATABLE READ",
+        }
+    }
+}
+
 /// A session has them as variables, which each field names.
 #[derive(Debug, Clone)]
 pub struct Settings {

@@ -314,6 +314,9 @@ impl TransactionContext {
         if snapshot_taken {
             transaction.keep_snapshot();
         }
+        if let Some(own) = next.isolation {
+            self.locks.show_isolation(own.name());
+        }
         Ok(self.open.insert(Open {
             transaction,
             lasting,
@@ -563,7 +566,11 @@ impl TransactionContext {
     fn close(&mut self) -> Option<Open> {
         self.early_savepoints.clear();
         self.temporary_changes = TemporaryChanges::default();
-        self.open.take()
+        let closed = self.open.take();
+        if closed.as_ref().is_some_and(|open| open.asked.isolation.is_some()) {
+            self.locks.show_isolation("");
+        }
+        closed
     }
 
     /// Releases the metadata locks of a statement, unless a transaction that outlives it has them.

@@ -70,6 +70,7 @@ impl Runner<'_> {
         locks.then_some(Locking {
             exclusive: self.env.engine.store.is_shared(),
             wait: LockingWait::Wait,
+            of_write: true,
         })
     }
 

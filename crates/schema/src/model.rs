@@ -649,6 +649,13 @@ impl Table {
         exact.or_else(|| self.columns.iter().position(|c| types::same_name(&c.name, name)))
     }
 
+    /// Offset of a column that statements can name.
+    pub fn public_column(&self, name: &str) -> Option<usize> {
+        let is_public = |column: &Column| column.state == SchemaState::Public && !column.hidden;
+        self.column_offset(name)
+            .filter(|&at| is_public(&self.columns[at]))
+    }
+
     /// Offsets of columns by their names; `None` if one of them is not there.
     pub fn offsets_of(&self, columns: &[String]) -> Option<Vec<usize>> {
         columns.iter().map(|name| self.column_offset(name)).collect()

@@ -123,6 +123,8 @@ pub fn table_like(name: &TableName, source: &Table, created_us: i64) -> Table {
     table.foreign_keys.clear();
     table.shadow = None;
     table.indexes.retain(|i: &Index| i.state == SchemaState::Public);
+    // Those of indexes that are left out are behind the others.
+    table.columns.retain(|column| column.state == SchemaState::Public);
     for column in &mut table.columns {
         column.original_default = None;
         if source.is_virtual() {

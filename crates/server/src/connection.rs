@@ -238,6 +238,7 @@ impl Connection {
 
     /// Handles commands until the connection closes, or parks it.
     fn serve(mut self: Box<Self>) {
+        let _on_thread = self.session.on_thread();
         loop {
             if self.live.control.is_hung_up() {
                 return self.close(None);

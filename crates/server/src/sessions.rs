@@ -1,6 +1,7 @@
 //! The traits behind which commands are handled. `stemdb` implements them with `session`, so that neither
 //! crate depends on the other. The tests of this crate implement them with a small fake.
 
+use std::any::Any;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,11 @@ pub trait Session: Send {
 
     /// A function that interrupts the running statement from any thread, for clients that have vanished.
     fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync>;
+
+    /// The calling thread runs the session's commands from now on, until what this returns is dropped.
+    fn on_thread(&self) -> Box<dyn Any> {
+        Box::new(())
+    }
 
     /// Status flags of the OK packet that ends the login.
     fn status(&self) -> u16 {

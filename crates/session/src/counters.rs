@@ -31,6 +31,7 @@ counters! {
     StmtReprepare "Com_stmt_reprepare",
     StmtReset "Com_stmt_reset",
     StmtSendLongData "Com_stmt_send_long_data",
+    CreatedTmpDiskTables "Created_tmp_disk_tables",
     CreatedTmpTables "Created_tmp_tables",
     HandlerCommit "Handler_commit",
     HandlerDelete "Handler_delete",
@@ -52,6 +53,7 @@ counters! {
     SelectRange "Select_range",
     SelectScan "Select_scan",
     SlowQueries "Slow_queries",
+    SortMergePasses "Sort_merge_passes",
     SortRange "Sort_range",
     SortRows "Sort_rows",
     SortScan "Sort_scan",
@@ -68,6 +70,10 @@ pub struct SessionCounters {
     beside: AtomicU64,
     /// Reads of one row by its key, outside of transactions.
     points: AtomicU64,
+    /// Commands of SQL about prepared statements, which also count as statements.
+    named: AtomicU64,
+    /// Rows that INSERT has not written, since there was one of their key.
+    refused: AtomicU64,
 }
 
 impl Default for SessionCounters {
@@ -77,6 +83,8 @@ impl Default for SessionCounters {
             counters: [const { AtomicU64::new(0) }; COUNTERS],
             beside: AtomicU64::new(0),
             points: AtomicU64::new(0),
+            named: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         }
     }
 }
@@ -101,6 +109,25 @@ impl SessionCounters {
         }
     }
 
+    /// Counts PREPARE and DEALLOCATE PREPARE as the protocol's commands.
+    pub fn add_named(&self, counter: StatusCounter) {
+        self.add(counter, 1);
+        self.named.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Commands of the protocol about prepared statements that are not `Questions`.
+    pub fn prepares(&self) -> u64 {
+        use StatusCounter as S;
+        let all = [S::StmtPrepare, S::StmtClose, S::StmtReset];
+        let all: u64 = all.iter().map(|counter| self.of(*counter)).sum();
+        all.saturating_sub(self.named.load(Ordering::Relaxed))
+    }
+
+    /// Rows that were inserted: [`StatusCounter::HandlerWrite`] also counts those that could not be.
+    pub fn inserted(&self) -> u64 {
+        self.counters[StatusCounter::HandlerWrite as usize].load(Ordering::Relaxed)
+    }
+
     /// Counts a command that does not count as a question.
     pub fn count_beside(&self, command: SqlCommand) {
         self.count_command(command);
@@ -119,6 +146,7 @@ impl SessionCounters {
                 own + commands.saturating_sub(load(&self.beside))
             }
             S::HandlerReadKey | S::HandlerCommit => own + load(&self.points),
+            S::HandlerWrite => own + load(&self.refused),
             S::HandlerExternalLock => own + 2 * load(&self.points),
             _ => own,
         }
@@ -136,17 +164,22 @@ impl SessionCounters {
         self.add_some(S::HandlerReadNext, event.reads.next);
         self.add_some(S::HandlerReadRndNext, event.reads.all);
         self.add_some(S::HandlerWrite, event.changes.inserted);
+        if event.changes.refused > 0 {
+            self.refused.fetch_add(event.changes.refused, Ordering::Relaxed);
+        }
         self.add_some(S::HandlerUpdate, event.changes.updated);
         self.add_some(S::HandlerDelete, event.changes.deleted);
         let traits = event.traits;
         // A scan of a whole table starts with a read of its first row.
         let whole = u64::from(traits.scans) + u64::from(traits.full_joins);
         self.add_some(S::HandlerReadFirst, whole);
-        self.add_some(S::SelectScan, u64::from(traits.scans));
-        self.add_some(S::SelectRange, u64::from(traits.ranges));
+        self.add_some(S::SelectScan, u64::from(traits.counts_scan()));
+        self.add_some(S::SelectRange, u64::from(traits.counts_range()));
         self.add_some(S::SelectFullJoin, u64::from(traits.full_joins));
         self.add_some(S::CreatedTmpTables, u64::from(traits.temporary_tables));
+        self.add_some(S::CreatedTmpDiskTables, event.reads.in_files);
         self.add_some(S::SortRows, event.reads.sorted);
+        self.add_some(S::SortMergePasses, event.reads.merges);
         if traits.sorts {
             self.add(if traits.ranges { S::SortRange } else { S::SortScan }, 1);
         }
@@ -161,7 +194,7 @@ impl SessionCounters {
     }
 
     fn all(&self) -> impl Iterator<Item = &AtomicU64> {
-        let rest = [&self.beside, &self.points];
+        let rest = [&self.beside, &self.points, &self.named, &self.refused];
         self.commands.iter().chain(&self.counters).chain(rest)
     }
 
@@ -184,19 +217,24 @@ impl SessionCounters {
 
     /// Names, as in SHOW STATUS, and values.
     pub fn named(&self) -> impl Iterator<Item = (String, u64)> {
-        let commands = SqlCommand::ALL.iter().zip(&self.commands);
-        let commands = commands.map(|(command, count)| (format!("Com_{}", command.name()), count));
-        let commands = commands.map(|(name, count)| (name, count.load(Ordering::Relaxed)));
+        let commands = self
+            .commands()
+            .map(|(name, count)| (format!("Com_{name}"), count));
         let counters = StatusCounter::ALL.iter().zip(StatusCounter::NAMES);
         let counters = counters.map(|(counter, name)| ((*name).to_owned(), self.of(*counter)));
         commands.chain(counters)
     }
+
+    /// How many statements of each kind there were.
+    pub fn commands(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let commands = SqlCommand::ALL.iter().zip(&self.commands);
+        commands.map(|(command, count)| (command.name(), count.load(Ordering::Relaxed)))
+    }
 }
 
 /// Rows that the statements of all sessions have read and changed, which MySQL counts in InnoDB.
-pub const ROWS: [(&str, StatusCounter); 3] = [
+pub const ROWS: [(&str, StatusCounter); 2] = [
     ("Innodb_rows_deleted", StatusCounter::HandlerDelete),
-    ("Innodb_rows_inserted", StatusCounter::HandlerWrite),
     ("Innodb_rows_updated", StatusCounter::HandlerUpdate),
 ];
 
@@ -250,7 +288,6 @@ pub const NEVER: &[&str] = &[
     "Com_show_function_code",
     "Com_show_procedure_code",
     "Com_show_profile",
-    "Com_show_relaylog_events",
     "Com_show_slave_hosts",
     "Com_show_slave_status",
     "Com_shutdown",
@@ -259,7 +296,6 @@ pub const NEVER: &[&str] = &[
     "Com_uninstall_component",
     "Com_uninstall_plugin",
     "Connection_errors_tcpwrap",
-    "Created_tmp_disk_tables",
     "Delayed_errors",
     "Delayed_insert_threads",
     "Delayed_writes",
@@ -344,7 +380,7 @@ pub const NEVER: &[&str] = &[
     "Select_full_range_join",
     "Select_range_check",
     "Slave_open_temp_tables",
-    "Sort_merge_passes",
+    "Slow_launch_threads",
     "Ssl_accept_renegotiates",
     "Ssl_client_connects",
     "Ssl_connect_renegotiates",

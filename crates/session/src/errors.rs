@@ -4,7 +4,7 @@ use schema::definition::TableName;
 use types::{Error, errno};
 
 pub const ER_NO_SUCH_USER: u16 = 1449;
-const ER_VIEW_INVALID: u16 = 1356;
+pub const ER_VIEW_INVALID: u16 = 1356;
 
 /// The error if the account has been dropped with whose privileges a view runs.
 pub fn no_such_definer(user: &str, host: &str) -> Error {

@@ -62,6 +62,7 @@ impl EvalContexts {
             state: Default::default(),
             digest: crate::events::digest,
             reads: Default::default(),
+            work: Default::default(),
         })
     }
 
@@ -113,6 +114,7 @@ fn renew(context: &mut EvalContext, view: SessionView<'_>, given: Vec<Value>, st
         digest: _,
         // Counts are taken at the end of each statement.
         reads: _,
+        work: _,
     } = context;
     *params = given;
     *sql_mode = view.settings.sql_mode;

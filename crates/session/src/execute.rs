@@ -24,7 +24,7 @@ use crate::diagnostics::DiagnosticsMark;
 use crate::events::event::RowChanges;
 use crate::events::observe;
 use crate::hinted_variables;
-use crate::lock::{self, REPLANS_MAX, schema_has_changed};
+use crate::lock::{self, Replans};
 use crate::prepared::parameter_types::{Protocol, convert_row_counts};
 use crate::prepared::prepare;
 use crate::query;
@@ -103,18 +103,11 @@ pub fn run_compiled(
         }
     }
     session.diagnostics.collect_planning(session.settings.warnings);
-    match &*compiled {
-        Compiled::Plan(_) => Err(io::Error::other("a plan that was not run")),
-        Compiled::Ddl(ddl) => {
-            let done = statement::run_definition(session, ddl);
-            Ok((Kind::Definition, done.map(Outcome::Ok)))
-        }
-        Compiled::Command(_) => run_command(session, compiled, &params, format, replan, out),
-    }
+    run_command(session, compiled, &params, format, replan, out)
 }
 
-/// Runs a command. If the schema changes before a query in it gets its locks, nothing has been done yet, and
-/// the whole command is planned again.
+/// Runs a definition or a command. If the schema changes before a query in it gets its locks, nothing has been done yet,
+/// and the whole statement is planned again.
 fn run_command(
     session: &mut Session,
     compiled: &mut Compiled,
@@ -123,24 +116,36 @@ fn run_command(
     replan: &dyn Fn(&mut Session) -> Result<Compiled>,
     out: &mut dyn PacketSink,
 ) -> io::Result<(Kind, Result<Outcome>)> {
-    for _ in 0..REPLANS_MAX {
-        let Compiled::Command(command) = &*compiled else {
-            break;
+    let mut replans = Replans::default();
+    loop {
+        let done = match &*compiled {
+            Compiled::Plan(_) => {
+                let error = Error::internal("a statement without a plan has got one");
+                return Ok((Kind::Other, Err(error)));
+            }
+            Compiled::Ddl(ddl) => {
+                let done = statement::run_definition(session, ddl);
+                (Kind::Definition, done.map(Outcome::Ok))
+            }
+            Compiled::Command(command) => {
+                if let Command::Execute { name, using } = &**command {
+                    return run_named(session, name, using, out);
+                }
+                session.command_params.extend_from_slice(params);
+                statement::run(session, command, format, out)?
+            }
         };
-        if let Command::Execute { name, using } = &**command {
-            return run_named(session, name, using, out);
-        }
-        session.command_params.extend_from_slice(params);
-        match statement::run(session, command, format, out)? {
-            (_, Err(error)) if error.code == errno::ER_SCHEMA_CHANGED => {}
+        // A client may signal an error of any number.
+        let is_signalled = session.diagnostics.signalled.is_some();
+        match done {
+            (_, Err(error)) if error.code == errno::ER_SCHEMA_CHANGED && !is_signalled => {}
             done => return Ok(done),
         }
-        match replan(session) {
+        match replans.next(session).and_then(|()| replan(session)) {
             Ok(again) => *compiled = again,
             Err(error) => return Ok((Kind::Other, Err(error))),
         }
     }
-    Ok((Kind::Other, Err(schema_has_changed())))
 }
 
 /// Runs INSERT, REPLACE, UPDATE or DELETE. Takes the parameters, and gives them back. `waits`: wait for the

@@ -53,6 +53,7 @@ const HINTABLE: &[&str] = &[
     "sql_require_primary_key",
     "sql_safe_updates",
     "sql_select_limit",
+    "stemdb_optimizer_rules",
     "time_zone",
     "timestamp",
     "tmp_table_size",

@@ -4,8 +4,8 @@
 use std::ops::Deref;
 
 use accounts::AccountStore;
-use cluster::TransactionLocks;
-use cluster::metadata_lock::{INSTANCE, Use};
+use cluster::InstanceUse;
+use cluster::metadata_lock::Use;
 use cluster::wait::WaitLimit;
 use types::{Error, Result};
 
@@ -59,20 +59,19 @@ pub fn unlock(session: &mut Session) -> Result<()> {
 ///
 /// # Errors
 /// 1205 after the timeout, 1317 when interrupted.
-pub fn enter(session: &Session) -> Result<Option<TransactionLocks>> {
+pub fn enter(session: &Session) -> Result<Option<InstanceUse>> {
     if session.instance_lock.is_some() {
         return Ok(None);
     }
-    let mut locks = TransactionLocks::new(session.shared.engine.cluster.metadata_locks().clone());
-    locks.acquire(INSTANCE, Use::Write, &limit(session))?;
-    Ok(Some(locks))
+    let locks = session.shared.engine.cluster.metadata_locks();
+    InstanceUse::enter(locks, &limit(session)).map(Some)
 }
 
 /// The accounts, for a statement that changes them and has checked that the client may do so. Keeps other sessions
 /// from LOCK INSTANCE, as [`enter`] does.
 pub struct AccountsToChange<'a> {
     accounts: &'a AccountStore,
-    _entered: Option<TransactionLocks>,
+    _entered: Option<InstanceUse>,
 }
 
 /// # Errors

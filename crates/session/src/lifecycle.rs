@@ -26,7 +26,7 @@ use crate::shared::Shared;
 use crate::table_locks::TableLocks;
 use crate::temporary_tables;
 use crate::tracking::SessionTracker;
-use crate::user_locks::{SessionUserLocks, SharedLocks};
+use crate::user_locks::SessionUserLocks;
 use crate::user_variables::UserVariables;
 use crate::variables::SessionVariables;
 use crate::variables::settings::Settings;
@@ -45,11 +45,12 @@ impl Session {
         let variables = SessionVariables::new(&shared.variables);
         let settings = Settings::read(&variables);
         let interrupt = process.interrupt.clone();
-        let shared_locks = shared.engine.cluster.is_shared().then(|| SharedLocks {
-            store: shared.engine.store.clone(),
-            interrupt: process.interrupt.clone(),
-        });
         let cluster = &shared.engine.cluster;
+        let user_locks = Arc::new(SessionUserLocks::new(
+            shared.user_locks.clone(),
+            process.interrupt.clone(),
+            cluster.is_shared().then(|| shared.engine.store.clone()),
+        ));
         let mut session = Self {
             interrupted: Arc::new(move || interrupt.is_raised()),
             process,
@@ -59,11 +60,7 @@ impl Session {
             table_locks: TableLocks::default(),
             instance_lock: None,
             temporary: TemporaryTables::default(),
-            user_locks: Arc::new(SessionUserLocks::new(
-                shared.user_locks.clone(),
-                connection_id,
-                shared_locks,
-            )),
+            user_locks,
             client: Client::new(client, &shared.catalog.accounts, shared.activates_all_roles()),
             database: None,
             contexts: EvalContexts::default(),
@@ -87,6 +84,9 @@ impl Session {
         };
         let uses = session.transaction.show_tables();
         session.process.show_table_uses(uses);
+        session
+            .process
+            .set_isolation(session.settings.run.isolation.name());
         session.start()?;
         init_connect::run(&mut session)?;
         session.tracker.clear_changes();

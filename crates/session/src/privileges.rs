@@ -208,12 +208,14 @@ impl Client {
         }
     }
 
-    /// Fails with 1142 unless the account has all of these privileges on the whole table.
+    /// Fails with 1142 unless the account has all of these privileges on the table or on some of its columns.
     pub fn check_table(&self, name: &TableName, wanted: PrivilegeSet) -> Result<()> {
         if name.database == INFORMATION_SCHEMA && !(wanted - PrivilegeSet::SELECT).is_empty() {
             return Err(self.account.denied_database(&name.database));
         }
-        let missing = wanted - self.privileges.of_table(&name.database, &name.name);
+        let (database, table) = (name.database.as_str(), name.name.as_str());
+        let granted = self.privileges.of_table(database, table) | self.privileges.of_columns(database, table);
+        let missing = wanted - granted;
         match missing.is_empty() {
             true => Ok(()),
             false => Err(self.table_denied(&missing.to_string(), &name.name)),

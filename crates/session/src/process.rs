@@ -9,6 +9,8 @@ use cluster::message::Requester;
 use cluster::node::NUMBER_MAX;
 use cluster::{TableUse, TableUses};
 use parking_lot::{Mutex, RwLock};
+use syntax::ast::SqlCommand;
+use types::SqlMode;
 
 use crate::counters::SessionCounters;
 
@@ -26,6 +28,8 @@ pub struct Process {
     pub counters: SessionCounters,
     /// The tables that the transaction uses.
     table_uses: OnceLock<Arc<TableUses>>,
+    /// The isolation level of its transactions.
+    isolation: Mutex<&'static str>,
     /// Rows that a running ALTER TABLE has processed; 0 at other times.
     progress: Arc<AtomicU64>,
     /// The attributes that the client sent when it connected.
@@ -70,12 +74,27 @@ impl Process {
         address.to_owned()
     }
 
+    /// The user, and the host without its port.
+    fn account(&self) -> (String, String) {
+        let activity = self.activity.lock();
+        (activity.user.clone(), host_of(&activity.host).to_owned())
+    }
+
     /// The state of the connection, for SHOW PROCESSLIST.
     pub fn state(&self) -> String {
-        match self.progress.load(Ordering::Relaxed) {
-            0 => self.activity.lock().state.to_owned(),
-            rows => format!("altering table: {rows} rows"),
+        let rows = self.progress.load(Ordering::Relaxed);
+        let waits_for = self.interrupt.waits_for();
+        if !waits_for.is_empty() {
+            return waits_for.to_owned();
         }
+        if rows > 0 {
+            return format!("altering table: {rows} rows");
+        }
+        let (state, statement) = {
+            let activity = self.activity.lock();
+            (activity.state, activity.statement.clone())
+        };
+        statement.map_or(state, |text| state_of(&text)).to_owned()
     }
 
     /// A counter in which a definition statement reports its progress. It is set to 0 when the statement
@@ -94,6 +113,20 @@ impl Process {
             .get()
             .map(|uses| uses.now().collect())
             .unwrap_or_default()
+    }
+
+    /// The isolation level of the session's transaction.
+    pub fn isolation(&self) -> &'static str {
+        let of_transaction = self.table_uses.get().map_or("", |uses| uses.isolation());
+        match of_transaction {
+            "" => *self.isolation.lock(),
+            level => level,
+        }
+    }
+
+    /// Sets the isolation level that the session's transactions have from now on.
+    pub(crate) fn set_isolation(&self, level: &'static str) {
+        *self.isolation.lock() = level;
     }
 
     /// Sets the tables that the transaction uses. Only the first call has an effect.
@@ -191,6 +224,29 @@ impl Process {
     }
 }
 
+/// What a statement does, in MySQL's words. It is found when somebody asks, so statements need not say it.
+fn state_of(statement: &str) -> &'static str {
+    /// A longer text is an INSERT of many rows.
+    const PARSED_MAX: usize = 64 << 10;
+    if statement.len() > PARSED_MAX {
+        return match statement
+            .trim_start()
+            .get(..6)
+            .map(str::to_ascii_uppercase)
+            .as_deref()
+        {
+            Some("INSERT") => "update",
+            _ => "executing",
+        };
+    }
+    let parsed = syntax::parse_one(statement, SqlMode::default());
+    match parsed.ok().and_then(|parsed| parsed.statement.command()) {
+        Some(SqlCommand::Update | SqlCommand::Delete) => "updating",
+        Some(SqlCommand::Insert | SqlCommand::Replace) => "update",
+        _ => "executing",
+    }
+}
+
 /// The host without the port.
 fn host_of(host: &str) -> &str {
     host.rsplit_once(':').map_or(host, |(host, _)| host)
@@ -217,8 +273,17 @@ pub struct ProcessList {
     most_since_us: AtomicI64,
     /// The counters of sessions that have ended.
     ended: SessionCounters,
-    /// The number of all connections so far, by user and host.
-    connected: Mutex<BTreeMap<(String, String), u64>>,
+    /// By user and host.
+    accounts: Mutex<BTreeMap<(String, String), Connections>>,
+}
+
+/// The connections of an account.
+#[derive(Default)]
+struct Connections {
+    /// How many there have been.
+    all: u64,
+    /// The counters of those that have ended.
+    ended: SessionCounters,
 }
 
 impl ProcessList {
@@ -251,7 +316,7 @@ impl ProcessList {
         };
         let process = Arc::new(Process {
             id,
-            interrupt: kv::Interrupt::new(),
+            interrupt: kv::Interrupt::of_session(id),
             killed: AtomicBool::new(false),
             is_system_user: AtomicBool::new(false),
             // Nobody ends a connection before its account is known.
@@ -259,15 +324,12 @@ impl ProcessList {
             activity: Mutex::new(activity),
             counters: SessionCounters::default(),
             table_uses: OnceLock::new(),
+            isolation: Mutex::new(""),
             progress: Arc::default(),
             attributes: Mutex::new(Arc::new([])),
             on_kill: Mutex::new(None),
         });
-        *self
-            .connected
-            .lock()
-            .entry((user.to_owned(), host_of(host).to_owned()))
-            .or_default() += 1;
+        self.accounts.lock().entry(process.account()).or_default().all += 1;
         let mut processes = self.processes.write();
         processes.insert(id, process.clone());
         if self.most.fetch_max(processes.len(), Ordering::Relaxed) < processes.len() {
@@ -279,15 +341,23 @@ impl ProcessList {
     pub(crate) fn remove(&self, id: u64) {
         let mut processes = self.processes.write();
         if let Some(process) = processes.remove(&id) {
-            process.counters.move_to(&self.ended);
+            self.end(&process);
         }
+    }
+
+    /// Adds a session's counters to those that have ended.
+    fn end(&self, process: &Process) {
+        let mut accounts = self.accounts.lock();
+        let account = accounts.entry(process.account()).or_default();
+        account.ended.add_all(&process.counters);
+        process.counters.move_to(&self.ended);
     }
 
     /// Resets the counters of a session. Their values stay in the sums of the server.
     pub(crate) fn reset_counters(&self, process: &Process) {
         // The lock keeps other threads from summing them up meanwhile.
         let _processes = self.processes.write();
-        process.counters.move_to(&self.ended);
+        self.end(process);
     }
 
     /// The sums over all sessions since the start.
@@ -299,6 +369,21 @@ impl ProcessList {
             sum.add_all(&process.counters);
         }
         sum
+    }
+
+    /// The same by user and host.
+    pub(crate) fn counters_by_account(&self) -> BTreeMap<(String, String), SessionCounters> {
+        let processes = self.processes.read();
+        let mut sums: BTreeMap<(String, String), SessionCounters> = BTreeMap::new();
+        for (account, connections) in &*self.accounts.lock() {
+            let sum = sums.entry(account.clone()).or_default();
+            sum.add_all(&connections.ended);
+        }
+        for process in processes.values() {
+            let sum = sums.entry(process.account()).or_default();
+            sum.add_all(&process.counters);
+        }
+        sums
     }
 
     pub fn find(&self, id: u64) -> Option<Arc<Process>> {
@@ -329,8 +414,8 @@ impl ProcessList {
     /// Users and hosts, with the number of present connections and of all since the start.
     pub(crate) fn by_account(&self) -> Vec<(Activity, u64, u64)> {
         let now: Vec<Activity> = self.all().iter().map(|process| process.activity()).collect();
-        let connected = self.connected.lock();
-        let of_account = |((user, host), total): (&(String, String), &u64)| {
+        let accounts = self.accounts.lock();
+        let of_account = |((user, host), connections): (&(String, String), &Connections)| {
             let same = |a: &&Activity| a.user == *user && host_of(&a.host) == host;
             let activity = Activity {
                 user: user.clone(),
@@ -341,9 +426,9 @@ impl ProcessList {
                 statement: None,
                 since: Instant::now(),
             };
-            (activity, now.iter().filter(same).count() as u64, *total)
+            (activity, now.iter().filter(same).count() as u64, connections.all)
         };
-        connected.iter().map(of_account).collect()
+        accounts.iter().map(of_account).collect()
     }
 
     /// The largest number of connections at the same time.
@@ -373,6 +458,23 @@ mod tests {
         assert_eq!((id, node_of(id)), ((1 << COUNT_BITS) + 1, 1));
         let id = last.next_id(Some(NUMBER_MAX));
         assert!(u32::try_from(id).is_ok() && node_of(id) == u64::from(NUMBER_MAX));
+    }
+
+    #[test]
+    fn states_are_those_of_statements() {
+        let long = format!("insert into t values ({})", "1,".repeat(40_000));
+        for (text, state) in [
+            ("UPDATE t SET a = 1", "updating"),
+            ("delete from t", "updating"),
+            ("update t, u set t.a = 1", "executing"),
+            ("/* c */ replace t values (1)", "update"),
+            ("insert into t select 1", "executing"),
+            ("select 1", "executing"),
+            ("no statement", "executing"),
+            (long.as_str(), "update"),
+        ] {
+            assert_eq!(state_of(text), state, "{text}");
+        }
     }
 
     #[test]

@@ -238,6 +238,7 @@ impl Session {
     pub(crate) fn settings_changed(&mut self) {
         let was_profiling = self.settings.profiling;
         self.settings = Settings::read(&self.variables);
+        self.process.set_isolation(self.settings.run.isolation.name());
         self.profiles.skips_running |= self.settings.profiling && !was_profiling;
         self.apply_administrator();
         if let Some(private) = self.transaction.private() {
@@ -250,6 +251,12 @@ impl Session {
         if self.settings.track_state {
             self.tracker.state_change();
         }
+    }
+
+    /// The calling thread runs the session's commands: as long as the guard lives, KILL and time limits also end what it
+    /// evaluates outside of the contexts of statements.
+    pub fn on_thread(&self) -> functions::WorksFor {
+        functions::work_for(&self.interrupted)
     }
 
     pub fn process(&self) -> &Arc<Process> {

@@ -101,6 +101,9 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let schema = shared.engine.cluster.schema();
     let tables = schema.tables().count() as u64;
     let now = [
+        ("Created_tmp_files", executor::spill_files()),
+        ("Innodb_buffer_pool_read_requests", rows_read(sums)),
+        ("Innodb_rows_inserted", sums.inserted()),
         ("Innodb_rows_read", rows_read(sums)),
         ("Innodb_row_lock_current_waits", locks.waiting),
         ("Innodb_row_lock_time", locks.waited_ms),
@@ -121,7 +124,7 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
             "Prepared_stmt_count",
             shared.prepared_count.load(Ordering::Relaxed),
         ),
-        ("Queries", sums.of(StatusCounter::Questions) + prepares(sums)),
+        ("Queries", sums.of(StatusCounter::Questions) + sums.prepares()),
         (
             "Stemdb_analytical_queries",
             shared.engine.counters.analytical.load(Ordering::Relaxed),
@@ -155,6 +158,8 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
         figure("commit_groups_total"),
         figure("log_syncs_total"),
     ));
+    let missed = figure("row_cache_misses_total");
+    rows.push(("Innodb_buffer_pool_reads".to_owned(), missed.to_string()));
     rows.extend(of_disks());
     rows.extend(of_buffer_pool(
         figure("block_cache_capacity_bytes"),
@@ -206,10 +211,13 @@ fn of_log(commits: u64, groups: u64, syncs: u64) -> impl Iterator<Item = (String
         .map(|(name, value)| (name.to_owned(), value.to_string()))
 }
 
-/// The bytes that this process has read from and written to disks, as the operating system counts them.
+/// What this process has read from and written to files, and how much of it reached disks, as the operating system
+/// counts it.
 fn of_disks() -> impl Iterator<Item = (String, String)> {
     let counted = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let names = [
+        ("syscr: ", "Innodb_data_reads"),
+        ("syscw: ", "Innodb_data_writes"),
         ("read_bytes: ", "Innodb_data_read"),
         ("write_bytes: ", "Innodb_data_written"),
     ];
@@ -217,15 +225,6 @@ fn of_disks() -> impl Iterator<Item = (String, String)> {
         let value = counted.lines().find_map(|line| line.strip_prefix(counter));
         (name.to_owned(), value.unwrap_or("0").to_owned())
     })
-}
-
-/// Commands about prepared statements that are not `Questions`.
-fn prepares(sums: &SessionCounters) -> u64 {
-    use StatusCounter as S;
-    [S::StmtPrepare, S::StmtClose, S::StmtReset]
-        .iter()
-        .map(|counter| sums.of(*counter))
-        .sum()
 }
 
 fn of_memory(shared: &Shared) -> impl Iterator<Item = (String, String)> + use<> {

@@ -1,5 +1,6 @@
 //! COM_QUERY: statements as text.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,7 +19,6 @@ use crate::compiled::Compiled;
 use crate::events::observe;
 use crate::execute;
 use crate::hinted_variables;
-use crate::lock::schema_has_changed;
 use crate::recent_texts::{PlanScope, RecentText};
 use crate::reply::Outcome;
 use crate::session::Session;
@@ -51,14 +51,18 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
             let (template, date_params) = (&recent.template, recent.plan.date_params.clone());
             let mut compiled = Compiled::Plan(recent.plan);
             observe::begin(session, &compiled, text, None);
+            let is_shared = Cell::new(true);
             let replan = |session: &mut Session| {
                 let found = compile::find_normalized(session, template)?;
                 // Only of these literals it is known that they are dates.
                 let found = found.filter(|plan| plan.date_params == date_params);
-                found.map(Compiled::Plan).ok_or_else(schema_has_changed)
+                is_shared.set(found.is_some());
+                found.map_or_else(|| compile_alone(session, text), |plan| Ok(Compiled::Plan(plan)))
             };
             let result = execute::run_compiled(session, &mut compiled, params, Format::Text, &replan, out)?;
-            if let Compiled::Plan(plan) = compiled {
+            if let Compiled::Plan(plan) = compiled
+                && is_shared.get()
+            {
                 recent.plan = plan;
                 session.recent_texts.put(recent);
             }
@@ -81,6 +85,13 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
         return execute::finish_statement(session, (Kind::Other, Err(error)), started, out);
     }
     run_statements(session, text, &parsed, out)
+}
+
+/// Compiles a text with its literals, whose shared plan does not fit the definitions any more: a column has become a date,
+/// or is gone, which is an error that quotes the text.
+fn compile_alone(session: &mut Session, text: &str) -> Result<Compiled> {
+    session.diagnostics.planning.take();
+    compile::compile_one(session, text)
 }
 
 /// Finds template, plan and literals of a text whose plan is shared by all texts that differ only in

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use cluster::named_lock::NamedLock;
 use kv::{Interrupt, Store};
 use parking_lot::{Condvar, Mutex};
+use system::UserLock;
 use types::{Error, Result, errno};
 
 /// How often a wait checks for an interrupt.
@@ -39,8 +40,28 @@ struct Lock {
     owner: u64,
     /// How often the owner has taken it.
     count: u64,
+    /// Whether the owner has it among the servers, too.
+    is_taken: bool,
     /// Waiting sessions in the order of their requests.
     queue: VecDeque<u64>,
+}
+
+impl UserLockTable {
+    /// All locks, and the requests that wait.
+    pub fn now(&self) -> Vec<UserLock> {
+        let state = self.state.lock();
+        let mut all = Vec::new();
+        for (name, lock) in &state.locks {
+            let one = |session, waits| UserLock {
+                name: name.clone(),
+                session,
+                waits,
+            };
+            all.push(one(lock.owner, !lock.is_taken));
+            all.extend(lock.queue.iter().map(|session| one(*session, true)));
+        }
+        all
+    }
 }
 
 impl State {
@@ -73,6 +94,7 @@ impl State {
             Some(next) => {
                 lock.owner = next;
                 lock.count = 1;
+                lock.is_taken = false;
                 self.waits.remove(&next);
             }
             None => {
@@ -82,23 +104,34 @@ impl State {
     }
 }
 
-/// What sessions need if servers share a store.
-pub struct SharedLocks {
-    pub store: Store,
-    /// Ends the session's waits.
-    pub interrupt: Arc<Interrupt>,
-}
-
 /// The table as used by one session.
 pub struct SessionUserLocks {
     table: Arc<UserLockTable>,
     session: u64,
+    /// Ends the session's waits.
+    interrupt: Arc<Interrupt>,
     /// The locks held, so that a session without locks does not touch the table when it ends.
     held: Mutex<Vec<Held>>,
     /// How often functions have acquired or released locks.
     uses: AtomicU64,
     /// `None`: this server does not share its store.
-    shared: Option<SharedLocks>,
+    store: Option<Store>,
+}
+
+/// What SHOW PROCESSLIST says of a session, until dropped.
+struct Waiting<'a>(&'a Interrupt);
+
+impl<'a> Waiting<'a> {
+    fn new(interrupt: &'a Interrupt) -> Self {
+        interrupt.set_waits_for("User lock");
+        Self(interrupt)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.set_waits_for("");
+    }
 }
 
 /// A lock that the session has.
@@ -116,11 +149,13 @@ impl Held {
 }
 
 impl SessionUserLocks {
-    pub fn new(table: Arc<UserLockTable>, session: u64, shared: Option<SharedLocks>) -> Self {
+    /// `interrupt`: that of the session. `store`: one that servers share.
+    pub fn new(table: Arc<UserLockTable>, interrupt: Arc<Interrupt>, store: Option<Store>) -> Self {
         Self {
-            shared,
+            store,
             table,
-            session,
+            session: interrupt.session(),
+            interrupt,
             held: Mutex::default(),
             uses: AtomicU64::new(0),
         }
@@ -134,11 +169,12 @@ impl SessionUserLocks {
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Option<Held>> {
         let name = name.to_owned();
-        let Some(shared) = &self.shared else {
+        let Some(store) = &self.store else {
             return Ok(Some(Held { name, lock: None }));
         };
         let left = deadline.saturating_duration_since(Instant::now());
-        let taken = NamedLock::take(&shared.store, &name, self.session, left, &shared.interrupt);
+        let _waiting = Waiting::new(&self.interrupt);
+        let taken = NamedLock::take(store, &name, self.session, left, &self.interrupt);
         match taken {
             Ok(lock) => Ok(lock.map(|lock| Held {
                 name,
@@ -170,6 +206,7 @@ impl SessionUserLocks {
 
     fn wait(&self, name: &str, timeout: Duration, check: &dyn Fn() -> Result<()>) -> Result<bool> {
         let deadline = Instant::now() + timeout;
+        let _waiting = Waiting::new(&self.interrupt);
         let mut state = self.table.state.lock();
         loop {
             if !state.waits.contains_key(&self.session) {
@@ -200,6 +237,7 @@ impl functions::UserLocks for SessionUserLocks {
                 let lock = Lock {
                     owner: self.session,
                     count: 1,
+                    is_taken: false,
                     queue: VecDeque::new(),
                 };
                 state.locks.insert(name.to_owned(), lock);
@@ -229,10 +267,14 @@ impl functions::UserLocks for SessionUserLocks {
             }
         }
         let taken = self.take_among_servers(name, deadline, check);
+        let mut state = self.table.state.lock();
         if !matches!(taken, Ok(Some(_))) {
-            self.table.state.lock().hand_over(name);
+            state.hand_over(name);
             self.table.changed.notify_all();
+        } else if let Some(lock) = state.locks.get_mut(name) {
+            lock.is_taken = true;
         }
+        drop(state);
         let taken = taken?;
         let is_taken = taken.is_some();
         self.held.lock().extend(taken);
@@ -286,9 +328,9 @@ impl functions::UserLocks for SessionUserLocks {
     fn owner(&self, name: &str) -> Result<Option<u64>> {
         self.forget_if_lost(name);
         let here = self.table.state.lock().locks.get(name).map(|lock| lock.owner);
-        match &self.shared {
+        match &self.store {
             // Another session of this server may have lost it, or wait for it among the servers.
-            Some(shared) if here != Some(self.session) => NamedLock::owner(&shared.store, name),
+            Some(store) if here != Some(self.session) => NamedLock::owner(store, name),
             _ => Ok(here),
         }
     }
@@ -312,7 +354,10 @@ mod tests {
 
     fn sessions<const N: usize>() -> [Arc<SessionUserLocks>; N] {
         let table = Arc::new(UserLockTable::default());
-        std::array::from_fn(|i| Arc::new(SessionUserLocks::new(table.clone(), i as u64 + 1, None)))
+        std::array::from_fn(|i| {
+            let interrupt = Interrupt::of_session(i as u64 + 1);
+            Arc::new(SessionUserLocks::new(table.clone(), interrupt, None))
+        })
     }
 
     fn now(session: &SessionUserLocks, name: &str) -> bool {
@@ -360,10 +405,19 @@ mod tests {
         };
         let (first, second) = (wait(&b), wait(&c));
         drop(a);
+        let waits = |session| {
+            let mut locks = b.table.now().into_iter();
+            locks.find(|lock| lock.session == session).map(|lock| lock.waits)
+        };
         assert!(first.join().unwrap());
+        assert_eq!(
+            (waits(2), waits(3), c.interrupt.waits_for()),
+            (Some(false), Some(true), "User lock")
+        );
         assert_eq!(owner(&c, "x"), Some(2));
         released(&b, "x");
         assert!(second.join().unwrap());
+        assert_eq!(c.interrupt.waits_for(), "");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use types::{Error, Result, Warning};
 
 use crate::compile;
 use crate::compiled::Compiled;
-use crate::errors::ER_NO_SUCH_USER;
+use crate::errors::{ER_NO_SUCH_USER, ER_VIEW_INVALID};
 use crate::session::Session;
 
 /// The accesses of a query on a view: the view, for which no privilege is needed here, and the tables that
@@ -16,18 +16,18 @@ use crate::session::Session;
 /// # Errors
 /// 1356 if the view has become invalid, and other errors of such a query.
 pub fn accesses(session: &Session, view: &Table) -> Result<Vec<ObjectAccess>> {
+    let all = all_accesses(session, view)?;
+    let (within, of_view): (Vec<_>, Vec<_>) = all.into_iter().partition(|access| access.through.is_some());
+    session.client.check_privileges(&within)?;
+    Ok([of_view, within].concat())
+}
+
+/// The same, whatever privileges the account and the view's definer have.
+fn all_accesses(session: &Session, view: &Table) -> Result<Vec<ObjectAccess>> {
     let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
     let text = format!("SELECT * FROM {}.{}", quoted(&view.database), quoted(&view.name));
     match compile::compile_one(session, &text)? {
-        Compiled::Plan(plan) => {
-            let (within, of_view): (Vec<_>, Vec<_>) = plan
-                .accesses
-                .iter()
-                .cloned()
-                .partition(|access| access.through.is_some());
-            session.client.check_privileges(&within)?;
-            Ok([of_view, within].concat())
-        }
+        Compiled::Plan(plan) => Ok(plan.accesses.to_vec()),
         _ => Err(Error::internal("a query without a plan")),
     }
 }
@@ -45,4 +45,10 @@ pub fn problem(session: &Session, view: &Table) -> Option<Warning> {
         ER_NO_SUCH_USER => Warning::note(error.code, error.message),
         code => Warning::warning(code, error.message),
     })
+}
+
+/// The reason why nobody can read a view: what its query refers to is not there any more.
+pub fn broken(session: &Session, view: &Table) -> Option<Error> {
+    let error = all_accesses(session, view).err()?;
+    (error.code == ER_VIEW_INVALID).then_some(error)
 }

@@ -10,7 +10,7 @@ use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
 use schema::privilege::Privilege;
-use system::{Server, SessionTransaction, Sources};
+use system::{Server, SessionTransaction, Sources, UserLock};
 use types::{Result, Value};
 
 use crate::process::Process;
@@ -87,9 +87,14 @@ impl Server for StatementServer<'_> {
                 statement: activity.statement,
                 since_us: now_us - i64::try_from(activity.since.elapsed().as_micros()).unwrap_or(0),
                 tables: process.table_uses(),
+                isolation: process.isolation(),
             }
         };
         processes.map(transaction).collect()
+    }
+
+    fn user_locks(&self) -> Vec<UserLock> {
+        self.view.shared.user_locks.now()
     }
 
     fn cluster_processes(&self) -> Result<Vec<(String, ProcessRow)>> {

@@ -1,5 +1,6 @@
 //! Implements the traits of `server` with `session`, so that neither depends on the other.
 
+use std::any::Any;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,6 +140,10 @@ impl server::Session for Client {
     fn interrupter(&self) -> Arc<dyn Fn() + Send + Sync> {
         let process = self.0.process().clone();
         Arc::new(move || process.kill_query())
+    }
+
+    fn on_thread(&self) -> Box<dyn Any> {
+        Box::new(self.0.on_thread())
     }
 
     fn limits(&self) -> Limits {

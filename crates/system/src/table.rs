@@ -81,6 +81,15 @@ pub struct SessionTransaction {
     pub statement: Option<Arc<str>>,
     pub since_us: i64,
     pub tables: Vec<TableUse>,
+    pub isolation: &'static str,
+}
+
+/// A lock of GET_LOCK(), or a request for one.
+pub struct UserLock {
+    pub name: String,
+    /// The number of the session.
+    pub session: u64,
+    pub waits: bool,
 }
 
 /// The server's data that is not in the store.
@@ -90,6 +99,8 @@ pub trait Server {
     /// The transactions of the sessions of this server; among them some that have ended, whose locks are no
     /// more.
     fn transactions(&self) -> Vec<SessionTransaction>;
+    /// The locks of GET_LOCK() of the sessions of this server, and their requests that wait.
+    fn user_locks(&self) -> Vec<UserLock>;
     /// The connections of all nodes that the session may see, each with its node's address.
     ///
     /// # Errors

@@ -34,6 +34,9 @@ impl Server for TestServer {
     fn transactions(&self) -> Vec<crate::SessionTransaction> {
         Vec::new()
     }
+    fn user_locks(&self) -> Vec<crate::UserLock> {
+        Vec::new()
+    }
     fn variables(&self, global: bool) -> Vec<(String, String)> {
         vec![("autocommit".into(), if global { "ON" } else { "OFF" }.into())]
     }

@@ -21,6 +21,14 @@ macro_rules! python_environment {
     };
 }
 
+macro_rules! node_modules {
+    () => {
+        "cmp -s package-lock.json \"$OUT/installed.json\" || \
+         { cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent && \
+           cp package-lock.json installed.json; }"
+    };
+}
+
 struct Client {
     name: &'static str,
     /// Below `tests/clients`. Clients of one directory share what is built.
@@ -35,7 +43,7 @@ struct Client {
 /// The directory of their sources.
 pub const CLIENTS: &str = "tests/clients";
 
-const ALL: [Client; 14] = [
+const ALL: [Client; 17] = [
     Client {
         name: "go",
         directory: "go",
@@ -70,6 +78,40 @@ const ALL: [Client; 14] = [
         needs: &["node", "npm", "chromium"],
         build: NODE_MODULES,
         run: "NODE_PATH=\"$OUT/node_modules\" node checks.js",
+    },
+    Client {
+        name: "wordpress",
+        directory: "applications",
+        needs: &[
+            "node",
+            "npm",
+            "chromium",
+            "php",
+            "/usr/share/wordpress/wp-load.php",
+            "/usr/share/wordpress/wp-content/themes/twentytwentyone/index.php",
+        ],
+        build: NODE_MODULES,
+        run: "NODE_PATH=\"$OUT/node_modules\" node wordpress.js",
+    },
+    Client {
+        name: "phpmyadmin",
+        directory: "applications",
+        needs: &[
+            "node",
+            "npm",
+            "chromium",
+            "php",
+            "/usr/share/phpmyadmin/index.php",
+        ],
+        build: NODE_MODULES,
+        run: "NODE_PATH=\"$OUT/node_modules\" node phpmyadmin.js",
+    },
+    Client {
+        name: "ghost",
+        directory: "applications",
+        needs: &["node", "npm"],
+        build: concat!("(", node_modules!(), ") && bash ghost.sh"),
+        run: "NODE_PATH=\"$OUT/node_modules\" node ghost.js",
     },
     Client {
         name: "java",
@@ -139,9 +181,7 @@ const fn suite(name: &'static str, run: &'static str) -> Client {
 }
 
 /// What the directory's package-lock.json pins, installed again when it changes.
-pub const NODE_MODULES: &str = "cmp -s package-lock.json \"$OUT/installed.json\" || \
-     { cp package.json package-lock.json \"$OUT\" && cd \"$OUT\" && npm ci --silent && \
-       cp package-lock.json installed.json; }";
+pub const NODE_MODULES: &str = node_modules!();
 
 /// A virtual environment with what the directory's requirements.txt pins.
 pub const PYTHON_ENVIRONMENT: &str = python_environment!();

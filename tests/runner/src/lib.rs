@@ -1,6 +1,7 @@
 //! Black-box tests: they talk to a running server as a client does, and use none of its internals.
 //!
 //! - [`sql`]: the corpus of scripts with the results of real MySQL 8.0.
+//! - [`logic`]: the public sqllogictest corpus.
 //! - [`rust_client`] and [`clients`]: checks by real clients.
 //! - [`protocol`]: packets that no client sends.
 //! - [`agree`]: random queries that must have the same results in both executors.
@@ -25,6 +26,7 @@ pub mod lifecycle;
 pub mod limits;
 pub mod literal;
 mod local_files;
+pub mod logic;
 pub mod memory;
 pub mod moving;
 mod moving_bulk;

@@ -9,6 +9,7 @@ use mysql::Opts;
 
 use stemdb_tests::agree::Several;
 use stemdb_tests::clients::CLIENTS;
+use stemdb_tests::logic::{self, Choice};
 use stemdb_tests::report::Report;
 use stemdb_tests::server::{Address, Program, Server};
 use stemdb_tests::sql::corpus::{self, Selection};
@@ -57,6 +58,8 @@ struct Target {
 enum Command {
     /// The SQL corpus: scripts with the results of MySQL.
     Sql(SqlArgs),
+    /// The public sqllogictest corpus, a sample of it.
+    Logic(LogicArgs),
     /// Lost updates, the bank's sum, deadlocks, races for unique keys, snapshots.
     Concurrency,
     /// Random queries, which both executors (and a MySQL, if there is one) must answer alike.
@@ -65,7 +68,7 @@ enum Command {
     Protocol,
     /// The `mysql` crate.
     RustClient,
-    /// Real clients: Go, Python, Node, Java, Debian's tools, sysbench.
+    /// Real clients: Go, Python, Node, Java, Debian's tools, sysbench, and applications.
     Clients(ClientsArgs),
     /// Workloads of `stemdb bench` with known results.
     Workloads,
@@ -100,6 +103,18 @@ struct SqlArgs {
     filters: Vec<String>,
 }
 
+#[derive(Args, Default)]
+struct LogicArgs {
+    /// All files and queries, which takes hours.
+    #[arg(long)]
+    full: bool,
+    /// The executor that runs queries; default: all three settings.
+    #[arg(long, value_enum)]
+    route: Vec<Route>,
+    /// Run only files whose path contains one of these.
+    filters: Vec<String>,
+}
+
 #[derive(Args)]
 struct AgreeArgs {
     /// A running MySQL, which must answer the queries over several tables alike: mysql://root@127.0.0.1:3306
@@ -111,6 +126,9 @@ struct AgreeArgs {
     /// How many schemas to make for them.
     #[arg(long)]
     rounds: Option<u64>,
+    /// Runs each query without each rule of the optimizer in turn, not without a few.
+    #[arg(long)]
+    every_rule: bool,
 }
 
 impl AgreeArgs {
@@ -121,6 +139,7 @@ impl AgreeArgs {
             judge: judge.map_err(|e| e.to_string())?,
             seed: self.seed.unwrap_or(usual.seed),
             rounds: self.rounds.unwrap_or(usual.rounds),
+            every_rule: self.every_rule,
         })
     }
 }
@@ -170,6 +189,10 @@ fn main() -> ExitCode {
 fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), String> {
     match command {
         Command::Sql(args) => on_a_server(target, report, |address, report| sql(args, address, report))?,
+        Command::Logic(args) => {
+            let server = target.server(Reads::Trusted)?;
+            logic(args, &server.address, report)?;
+        }
         Command::Concurrency => on_a_server(target, report, concurrency::check)?,
         Command::Agree(args) => {
             let several = args.several()?;
@@ -180,7 +203,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         Command::Protocol => on_a_server(target, report, protocol::check)?,
         Command::RustClient => on_a_server(target, report, rust_client::check)?,
         Command::Clients(args) => {
-            let server = target.server()?;
+            let server = target.server(Reads::Compared)?;
             clients(&args.names, &server.address, report)?;
             server.end(report);
         }
@@ -203,7 +226,7 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
         Command::Tikv(args) => tikv(&args, target, report)?,
         Command::Crash(args) => crash::check(target.program()?, args.rounds, args.seed, report),
         Command::All(args) => {
-            let server = target.server()?;
+            let server = target.server(Reads::Compared)?;
             sql(SqlArgs::default(), &server.address, report);
             rust_client::check(&server.address, report);
             protocol::check(&server.address, report);
@@ -212,6 +235,9 @@ fn run(command: Command, target: &Target, report: &mut Report) -> Result<(), Str
             clients(&[], &server.address, report)?;
             workloads::check(&server.address, report);
             server.end(report);
+            let server = target.server(Reads::Trusted)?;
+            logic(LogicArgs::default(), &server.address, report)?;
+            drop(server);
             lifecycle::check(&target.program()?, report);
             moving::check(&target.program()?, report);
             limits::check(&target.program()?, report);
@@ -230,7 +256,7 @@ fn on_a_server(
     report: &mut Report,
     suite: impl FnOnce(&Address, &mut Report),
 ) -> Result<(), String> {
-    let server = target.server()?;
+    let server = target.server(Reads::Compared)?;
     suite(&server.address, report);
     server.end(report);
     Ok(())
@@ -268,12 +294,34 @@ fn sql(args: SqlArgs, address: &Address, report: &mut Report) {
         corpus::record(&selection, &opts, address.stemdb, report);
         return;
     }
-    let routes = match (address.stemdb, args.route.is_empty()) {
+    let routes = routes(address, args.route);
+    corpus::check(&selection, &opts, address.stemdb, &routes, report);
+}
+
+fn logic(args: LogicArgs, address: &Address, report: &mut Report) -> Result<(), String> {
+    let choice = Choice {
+        full: args.full,
+        filters: args.filters,
+        routes: routes(address, args.route),
+    };
+    logic::check(address, &clients_out()?.join("sqllogictest"), &choice, report);
+    Ok(())
+}
+
+/// The named routes, or all that the server has.
+fn routes(address: &Address, named: Vec<Route>) -> Vec<Route> {
+    match (address.stemdb, named.is_empty()) {
         (false, _) => vec![Route::Planner],
         (true, true) => vec![Route::Planner, Route::Transactional, Route::Analytical],
-        (true, false) => args.route,
-    };
-    corpus::check(&selection, &opts, address.stemdb, &routes, report);
+        (true, false) => named,
+    }
+}
+
+/// Whether a server compares each read from the row cache with the store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    Compared,
+    Trusted,
 }
 
 /// A server under test.
@@ -295,7 +343,7 @@ impl Running {
 }
 
 impl Target {
-    fn server(&self) -> Result<Running, String> {
+    fn server(&self, reads: Reads) -> Result<Running, String> {
         if let Some(dsn) = self.dsn.clone().or_else(|| env::var("DSN").ok()) {
             let opts = Opts::from_url(&dsn).map_err(|e| e.to_string())?;
             return Ok(Running {
@@ -304,6 +352,7 @@ impl Target {
                     port: opts.get_tcp_port(),
                     socket: self.socket.clone(),
                     status_port: None,
+                    process: None,
                     stemdb: !self.mysql,
                     large_rows: true,
                 },
@@ -311,7 +360,9 @@ impl Target {
             });
         }
         let mut server = Server::prepare(self.program()?, &[])?;
-        server.compare_cached_reads();
+        if reads == Reads::Compared {
+            server.compare_cached_reads();
+        }
         server.run()?;
         Ok(Running {
             address: server.address.clone(),

@@ -188,17 +188,20 @@ impl Files {
         self.target()?
             .query_drop("CREATE DATABASE of_parquet")
             .map_err(text)?;
+        const LOADED: &[&str] = &[
+            "SELECT id, parent FROM child ORDER BY id",
+            "SELECT a, b, v FROM pairs ORDER BY a, b",
+            "SELECT id, e, s, CAST(bits AS UNSIGNED), f, d, CAST(de AS CHAR), JSON_EXTRACT(j, '$.b'), y + 0, HEX(bin), \
+             HEX(bl), CAST(ts AS DATETIME(3)), CAST(ti AS TIME(2)), g, st FROM kinds ORDER BY id",
+        ];
         let (succeeded, printed) = self.import("of_parquet", &[&directory], b"")?;
         expect(succeeded && printed.contains("3010 rows"), &printed)?;
-        self.is_loaded(
-            "of_parquet",
-            &[
-                "SELECT id, parent FROM child ORDER BY id",
-                "SELECT a, b, v FROM pairs ORDER BY a, b",
-                "SELECT id, e, s, CAST(bits AS UNSIGNED), f, d, CAST(de AS CHAR), JSON_EXTRACT(j, '$.b'), y + 0, HEX(bin), \
-                 HEX(bl), CAST(ts AS DATETIME(3)), CAST(ti AS TIME(2)), g, st FROM kinds ORDER BY id",
-            ],
-        )
+        self.is_loaded("of_parquet", LOADED)?;
+        // A server without the databases that the files name.
+        self.target()?.query_drop("DROP DATABASE shop").map_err(text)?;
+        let (succeeded, printed) = self.import("", &[&directory], b"")?;
+        expect(succeeded && printed.contains("3010 rows"), &printed)?;
+        self.is_loaded("shop", LOADED)
     }
 
     fn cut_off(&mut self) -> Result<(), String> {

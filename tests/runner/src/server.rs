@@ -25,6 +25,8 @@ pub struct Address {
     pub socket: Option<PathBuf>,
     /// `None` where it is not known, and on MySQL.
     pub status_port: Option<u16>,
+    /// Of the server, where this program has started it.
+    pub process: Option<u32>,
     /// False on MySQL: checks of StemDB's own features are skipped.
     pub stemdb: bool,
     /// Whether a row may be larger than the 6 MiB that a cluster accepts.
@@ -62,15 +64,17 @@ impl Address {
 pub enum Program {
     /// The `stemdb` binary, and its store; `None`: RocksDB in the server's own directory.
     StemDb { binary: PathBuf, store: Option<String> },
-    /// The base directory of a MySQL 8.0 installation, to check the tests themselves.
+    /// The base directory of a MySQL installation.
     Mysqld(PathBuf),
+    /// MariaDB's server, with `mariadb-install-db` on the path.
+    Mariadbd(PathBuf),
 }
 
 impl Program {
     fn is_on_cluster(&self) -> bool {
         match self {
             Self::StemDb { store, .. } => store.as_ref().is_some_and(|store| store.starts_with("tikv:")),
-            Self::Mysqld(_) => false,
+            Self::Mysqld(_) | Self::Mariadbd(_) => false,
         }
     }
 }
@@ -113,6 +117,7 @@ impl Server {
                 Program::StemDb { .. } => Some(free_port()?),
                 _ => None,
             },
+            process: None,
             stemdb: matches!(program, Program::StemDb { .. }),
             large_rows: !program.is_on_cluster(),
         };
@@ -159,15 +164,12 @@ impl Server {
 
     /// Starts on the existing data, and waits until the server responds. Returns how long that took.
     pub fn run(&mut self) -> Result<Duration, String> {
-        if let Program::Mysqld(base) = &self.program {
-            self.initialize_mysql(base)?;
-        }
+        self.initialize()?;
         let start = Instant::now();
-        self.child = Some(
-            self.command()?
-                .spawn()
-                .map_err(|e| format!("cannot start the server: {e}"))?,
-        );
+        let child = self.command()?.spawn();
+        let child = child.map_err(|e| format!("cannot start the server: {e}"))?;
+        self.address.process = Some(child.id());
+        self.child = Some(child);
         loop {
             if let Some(status) = self.exited()? {
                 return Err(format!(
@@ -215,12 +217,10 @@ impl Server {
             }
             Program::Mysqld(base) => {
                 let mut command = self.mysqld(base);
-                command
-                    .arg(format!("--port={}", self.address.port))
-                    .arg(format!("--socket={}", socket.display()))
-                    .args(["--mysqlx=0", "--bind-address=127.0.0.1", "--skip-log-bin"]);
-                command
+                command.arg("--mysqlx=0");
+                self.peer(command, &socket)
             }
+            Program::Mariadbd(program) => self.peer(Command::new(program), &socket),
         };
         command
             .args(&self.arguments)
@@ -236,21 +236,49 @@ impl Server {
     fn mysqld(&self, base: &Path) -> Command {
         let mut command = Command::new(base.join("bin/mysqld"));
         command
-            .args(["--no-defaults", "--user=root", "--innodb-buffer-pool-size=128M"])
-            .arg(format!("--basedir={}", base.display()))
-            .arg(format!("--datadir={}", self.data().display()));
+            .arg("--no-defaults")
+            .arg(format!("--basedir={}", base.display()));
         command
     }
 
-    fn initialize_mysql(&self, base: &Path) -> Result<(), String> {
-        if self.data().exists() {
-            return Ok(());
+    /// What MySQL's and MariaDB's server have in common. Neither reads `--no-defaults` anywhere but first.
+    fn peer(&self, mut command: Command, socket: &Path) -> Command {
+        if let Program::Mariadbd(_) = self.program {
+            command.arg("--no-defaults");
         }
-        let output = self
-            .mysqld(base)
-            .arg("--initialize-insecure")
-            .output()
-            .map_err(|e| format!("mysqld: {e}"))?;
+        command
+            .args(["--user=root", "--innodb-buffer-pool-size=128M", "--skip-log-bin"])
+            .arg(format!("--datadir={}", self.data().display()))
+            .arg("--bind-address=127.0.0.1")
+            .arg(format!("--port={}", self.address.port))
+            .arg(format!("--socket={}", socket.display()));
+        command
+    }
+
+    /// Makes the data directory of a server that does not make its own.
+    fn initialize(&self) -> Result<(), String> {
+        let mut command = match &self.program {
+            _ if self.data().exists() => return Ok(()),
+            Program::StemDb { .. } => return Ok(()),
+            Program::Mysqld(base) => {
+                let mut command = self.mysqld(base);
+                command.arg("--initialize-insecure");
+                command
+            }
+            Program::Mariadbd(_) => {
+                let mut command = Command::new("mariadb-install-db");
+                command.args([
+                    "--no-defaults",
+                    "--auth-root-authentication-method=normal",
+                    "--skip-test-db",
+                ]);
+                command
+            }
+        };
+        command
+            .arg("--user=root")
+            .arg(format!("--datadir={}", self.data().display()));
+        let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
         if output.status.success() {
             return Ok(());
         }

@@ -222,6 +222,8 @@ struct Piece {
 impl Batches {
     fn turn(&mut self) -> Result<Turn> {
         self.shared.eval.check_interrupted().map_err(carry)?;
+        // Virtual columns are computed while rows are read.
+        let _works_for = functions::work_for(&self.shared.eval.interrupted);
         let Some(mut piece) = self.piece.take().or_else(|| self.take_piece()) else {
             return Ok(Turn::End);
         };

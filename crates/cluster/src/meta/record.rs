@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result};
 
 /// The latest format. 2: entries of an index that sort by a part in descending order. 3: accounts with partial revokes. 4: jobs
-/// whose indexes have deltas.
-pub const FORMAT: u32 = 4;
+/// whose indexes have deltas. 5: jobs that add columns with their indexes.
+pub const FORMAT: u32 = 5;
 
 /// A value that is stored.
 pub trait Record: Serialize {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use types::Result;
 
 use super::table_lock::TableLock;
-use super::{MetadataLocks, ROUND};
+use super::{Claim, MetadataLocks, Purpose, ROUND, Stage, Use};
 use crate::wait::{Deadline, WaitLimit};
 
 /// The pause between two rounds, in which the transactions that waited can enter. It doubles with each round,
@@ -17,21 +17,36 @@ pub const PAUSE_MAX: Duration = Duration::from_secs(4);
 /// The right to change some tables. Transactions continue to use them.
 pub struct ChangeLocks {
     tables: Vec<Arc<TableLock>>,
+    claim: Arc<Claim>,
+    /// What a session waits for that waits to be alone.
+    state: &'static str,
 }
 
 /// The tables of a [`ChangeLocks`] while no transaction uses them and none can enter, until this is dropped.
 pub struct Exclusive<'a> {
     tables: &'a [Arc<TableLock>],
+    claim: &'a Claim,
 }
 
 impl ChangeLocks {
-    pub(super) fn acquire(locks: &MetadataLocks, ids: &[i64], limit: &WaitLimit) -> Result<Self> {
+    pub(super) fn acquire(
+        locks: &MetadataLocks,
+        purpose: Purpose,
+        ids: &[i64],
+        limit: &WaitLimit,
+    ) -> Result<Self> {
         let mut ids = ids.to_vec();
         // One order for all, so that two changes cannot wait for each other.
         ids.sort_unstable();
         ids.dedup();
-        let deadline = Deadline::new(limit);
-        let mut taken = Self { tables: Vec::new() };
+        let shown: Vec<(i64, bool)> = ids.iter().map(|id| (*id, true)).collect();
+        let state = locks.claims.state_of_wait(0, Use::Write);
+        let deadline = Deadline::showing(limit, state);
+        let mut taken = Self {
+            tables: Vec::new(),
+            claim: locks.claims.add(limit.interrupt.session(), purpose, &shown),
+            state,
+        };
         for id in ids {
             let table = locks.table(id);
             {
@@ -40,6 +55,7 @@ impl ChangeLocks {
             }
             taken.tables.push(table);
         }
+        taken.claim.set(Stage::Holds);
         Ok(taken)
     }
 
@@ -60,13 +76,24 @@ impl ChangeLocks {
         limit: &WaitLimit,
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Exclusive<'_>> {
-        let deadline = Deadline::new(limit);
+        self.claim.set(Stage::WaitsAlone);
+        let exclusive = self.rounds(limit, check);
+        self.claim.set(match &exclusive {
+            Ok(_) => Stage::Alone,
+            Err(_) => Stage::Holds,
+        });
+        exclusive
+    }
+
+    fn rounds(&self, limit: &WaitLimit, check: &dyn Fn() -> Result<()>) -> Result<Exclusive<'_>> {
+        let deadline = Deadline::showing(limit, self.state);
         let _waiting: Vec<_> = self.tables.iter().map(|table| table.change_waits()).collect();
         let mut pause = PAUSE_MIN;
         loop {
             if let Some(exclusive) = self.try_round(&deadline)? {
                 return Ok(exclusive);
             }
+            self.claim.set(Stage::WaitsAlone);
             check()?;
             deadline.sleep(pause)?;
             check()?;
@@ -76,7 +103,10 @@ impl ChangeLocks {
 
     fn try_round(&self, deadline: &Deadline) -> Result<Option<Exclusive<'_>>> {
         self.tables.iter().for_each(|t| t.close());
-        let exclusive = Exclusive { tables: &self.tables };
+        let exclusive = Exclusive {
+            tables: &self.tables,
+            claim: &self.claim,
+        };
         let until = Instant::now() + ROUND;
         for table in &self.tables {
             if !table.drained(until, deadline)? {
@@ -96,5 +126,6 @@ impl Drop for ChangeLocks {
 impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
         self.tables.iter().for_each(|t| t.open());
+        self.claim.set(Stage::Holds);
     }
 }

@@ -8,7 +8,7 @@ use types::Result;
 use super::ROUND;
 use super::change::{PAUSE_MAX, PAUSE_MIN};
 use super::table_lock::TableLock;
-use crate::wait::{Deadline, WaitLimit};
+use crate::wait::{Deadline, WaitLimit, state};
 
 /// How long a statement that could as well write the table row by row waits for others, before it begins.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ impl Filling {
     /// `None` if the table's definition changes. With `is_choice` also if others write the table, or have read it in
     /// transactions that go on.
     pub(super) fn begin(table: Arc<TableLock>, is_choice: bool, limit: &WaitLimit) -> Result<Option<Self>> {
-        let deadline = Deadline::new(limit);
+        let deadline = Deadline::showing(limit, state::TABLE);
         let until = is_choice.then(|| Instant::now() + PATIENCE);
         if !table.begin_filling(until, &deadline)? {
             return Ok(None);
@@ -76,7 +76,7 @@ impl Filling {
     /// # Errors
     /// 1205 after the timeout, 1317 when interrupted.
     pub fn alone(&self, limit: &WaitLimit) -> Result<Alone<'_>> {
-        let deadline = Deadline::new(limit);
+        let deadline = Deadline::showing(limit, state::TABLE);
         self.table.refuse_further_writers(true);
         let mut pause = PAUSE_MIN;
         loop {

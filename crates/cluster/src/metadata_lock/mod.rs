@@ -23,6 +23,7 @@
 //! the others ask for it ([`ClosedTable`]).
 
 mod change;
+mod claim;
 mod closed;
 mod filling;
 mod session;
@@ -35,10 +36,12 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use types::{Error, Result, errno};
 
-use crate::wait::WaitLimit;
+use crate::wait::{Deadline, WaitLimit};
 
 pub use change::{ChangeLocks, Exclusive, PAUSE_MAX, PAUSE_MIN};
+pub use claim::{Claim, ClaimNow, Purpose, Stage};
 
+use claim::Claims;
 pub(crate) use closed::{ClosedTable, ClosedTo};
 pub use filling::{Alone, Filling};
 pub use session::SessionLocks;
@@ -56,12 +59,14 @@ pub const INSTANCE: i64 = i64::MIN;
 /// All metadata locks of a process.
 pub struct MetadataLocks {
     shards: Vec<RwLock<HashMap<i64, Arc<TableLock>>>>,
+    claims: Claims,
 }
 
 impl Default for MetadataLocks {
     fn default() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            claims: Claims::default(),
         }
     }
 }
@@ -87,13 +92,37 @@ impl MetadataLocks {
             .remove(&id);
     }
 
+    /// What statements and sessions have locked, and wait for, at this moment.
+    pub fn claims(&self) -> Vec<ClaimNow> {
+        self.claims.now()
+    }
+
+    /// Shows locks that a session is about to wait for, until the result is dropped: tables by their ids, and whether
+    /// for writing. It locks nothing.
+    pub fn claim(&self, session: u64, purpose: Purpose, tables: &[(i64, bool)]) -> Arc<Claim> {
+        self.claims.add(session, purpose, tables)
+    }
+
+    /// The deadline of a wait for a table; others see what is waited for.
+    pub(crate) fn deadline<'a>(&self, table: i64, what: Use, limit: &WaitLimit<'a>) -> Deadline<'a> {
+        Deadline::showing(limit, self.claims.state_of_wait(table, what))
+    }
+
     /// LOCK TABLES: the ids of the tables, each once, and whether it is WRITE. The session must not use any
     /// of them.
     ///
     /// # Errors
     /// 1205 after the timeout, 1317 when interrupted.
     pub fn lock_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
-        SessionLocks::acquire(self, tables, limit, &|| Ok(()))
+        SessionLocks::acquire(self, Purpose::LockTables, tables, limit, &|| Ok(()))
+    }
+
+    /// FLUSH TABLES WITH READ LOCK: the same for all tables.
+    ///
+    /// # Errors
+    /// Those of [`MetadataLocks::lock_for_session`].
+    pub fn lock_all_for_session(&self, tables: &[(i64, bool)], limit: &WaitLimit) -> Result<SessionLocks> {
+        SessionLocks::acquire(self, Purpose::LockAll, tables, limit, &|| Ok(()))
     }
 
     /// LOCK INSTANCE: waits for the definitions that run. `delays_change`: whether a definition waits for the session's
@@ -102,10 +131,11 @@ impl MetadataLocks {
     /// # Errors
     /// 1213 if a definition waits for the session, 1205 after the timeout, 1317 when interrupted.
     pub fn lock_instance(&self, limit: &WaitLimit, delays_change: &dyn Fn() -> bool) -> Result<SessionLocks> {
-        SessionLocks::acquire(self, &[(INSTANCE, false)], limit, &|| match delays_change() {
+        let check = || match delays_change() {
             true => Err(deadlock()),
             false => Ok(()),
-        })
+        };
+        SessionLocks::acquire(self, Purpose::Backup, &[(INSTANCE, false)], limit, &check)
     }
 
     /// Keeps others from writing a table that the caller's transaction is inside of as a writer, with nothing written.
@@ -123,7 +153,15 @@ impl MetadataLocks {
     /// # Errors
     /// 1205 after the timeout, 1317 when interrupted.
     pub fn lock_for_change(&self, ids: &[i64], limit: &WaitLimit) -> Result<ChangeLocks> {
-        ChangeLocks::acquire(self, ids, limit)
+        ChangeLocks::acquire(self, Purpose::Alter, ids, limit)
+    }
+
+    /// The same, for a change that drops or renames the tables.
+    ///
+    /// # Errors
+    /// Those of [`MetadataLocks::lock_for_change`].
+    pub fn lock_to_replace(&self, ids: &[i64], limit: &WaitLimit) -> Result<ChangeLocks> {
+        ChangeLocks::acquire(self, Purpose::Replace, ids, limit)
     }
 }
 

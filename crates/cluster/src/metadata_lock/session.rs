@@ -14,8 +14,8 @@ use types::Result;
 
 use super::change::{PAUSE_MAX, PAUSE_MIN};
 use super::table_lock::{TableLock, Use};
-use super::{MetadataLocks, ROUND};
-use crate::wait::{Deadline, WaitLimit};
+use super::{Claim, MetadataLocks, Purpose, ROUND, Stage};
+use crate::wait::{Deadline, WaitLimit, state};
 
 /// Tables locked by LOCK TABLES. Dropping it unlocks them.
 pub struct SessionLocks {
@@ -23,8 +23,11 @@ pub struct SessionLocks {
 }
 
 /// Unlocked when dropped.
-#[derive(Default)]
-struct Tables(Vec<Locked>);
+struct Tables {
+    locked: Vec<Locked>,
+    /// What others see of them.
+    claim: Arc<Claim>,
+}
 
 struct Locked {
     table: Arc<TableLock>,
@@ -68,11 +71,27 @@ impl Locked {
     }
 }
 
+impl MetadataLocks {
+    /// What a session waits for that locks tables.
+    fn state_of_session(&self, purpose: Purpose, tables: &[(i64, bool)]) -> &'static str {
+        let what = match tables.iter().any(|(_, write)| *write) {
+            true => Use::Write,
+            false => Use::Read,
+        };
+        match purpose {
+            Purpose::LockAll => state::ALL_TABLES,
+            Purpose::Backup => state::BACKUP,
+            _ => self.claims.state_of_wait(0, what),
+        }
+    }
+}
+
 impl SessionLocks {
     /// `tables`: ids, each once, and whether they are to be written.
     /// `check` ends a wait by an error.
     pub(super) fn acquire(
         locks: &MetadataLocks,
+        purpose: Purpose,
         tables: &[(i64, bool)],
         limit: &WaitLimit,
         check: &dyn Fn() -> Result<()>,
@@ -80,14 +99,17 @@ impl SessionLocks {
         let mut tables = tables.to_vec();
         // One order for all, so that two sessions cannot wait for each other.
         tables.sort_unstable();
-        let deadline = Deadline::new(limit);
-        let mut taken = Tables::default();
+        let deadline = Deadline::showing(limit, locks.state_of_session(purpose, &tables));
+        let mut taken = Tables {
+            locked: Vec::new(),
+            claim: locks.claim(limit.interrupt.session(), purpose, &tables),
+        };
         for (id, write) in tables {
             let table = locks.table(id);
             if write {
                 table.begin_change(&deadline)?;
             }
-            taken.0.push(Locked {
+            taken.locked.push(Locked {
                 table,
                 write,
                 closed: false,
@@ -97,7 +119,7 @@ impl SessionLocks {
         let mut pause = PAUSE_MIN;
         // Before it waits at all, `check` is asked.
         if taken.try_round(Instant::now(), &deadline)? {
-            return Ok(Self { tables: taken });
+            return Ok(taken.held());
         }
         check()?;
         while !taken.try_round(Instant::now() + ROUND, &deadline)? {
@@ -105,28 +127,33 @@ impl SessionLocks {
             deadline.sleep(pause)?;
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        Ok(Self { tables: taken })
+        Ok(taken.held())
     }
 
     /// Whether a schema change waits for one of the tables.
     pub fn delays_change(&self) -> bool {
         self.tables
-            .0
+            .locked
             .iter()
             .any(|locked| locked.table.has_waiting_change())
     }
 }
 
 impl Tables {
+    fn held(self) -> SessionLocks {
+        self.claim.set(Stage::Holds);
+        SessionLocks { tables: self }
+    }
+
     /// `until`: when it gives up.
     fn try_round(&mut self, until: Instant, deadline: &Deadline) -> Result<bool> {
-        self.0.iter_mut().for_each(Locked::close);
+        self.locked.iter_mut().for_each(Locked::close);
         let mut all = true;
-        for table in &mut self.0 {
+        for table in &mut self.locked {
             all = all && table.take(until, deadline)?;
         }
         if !all {
-            self.0.iter_mut().for_each(Locked::open);
+            self.locked.iter_mut().for_each(Locked::open);
         }
         Ok(all)
     }
@@ -134,7 +161,7 @@ impl Tables {
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        for locked in &mut self.0 {
+        for locked in &mut self.locked {
             locked.open();
             if locked.write {
                 locked.table.end_change();

@@ -102,6 +102,11 @@ impl TableLock {
         false
     }
 
+    /// [`TableLock::enter_further`], if that needs no wait.
+    pub(crate) fn try_enter_further(&self) -> bool {
+        self.try_pass(Use::Write, READ_ONLY)
+    }
+
     /// Enters as soon as the table is open.
     pub(crate) fn enter(&self, what: Use, deadline: &Deadline) -> Result<()> {
         self.pass(what, what.barrier(), deadline)

@@ -10,6 +10,7 @@ use types::Error;
 
 use super::*;
 use crate::TransactionLocks;
+use crate::wait::state;
 
 fn limit(interrupt: &Interrupt, ms: u64) -> WaitLimit<'_> {
     WaitLimit {
@@ -472,4 +473,46 @@ fn a_table_that_is_closed_to_writers_is_open_to_readers() {
     assert_eq!(code(writer.acquire(1, Use::Write, &limit(&never, 30))), 1205);
     drop(second);
     writer.acquire(1, Use::Write, &limit(&never, 0)).unwrap();
+}
+
+#[test]
+fn others_see_what_is_locked_and_what_waits() {
+    let locks = Arc::new(MetadataLocks::default());
+    let of = |session| Interrupt::of_session(session);
+    let seen = |session: u64| {
+        let claims = locks.claims().into_iter();
+        let of_session = claims.filter(|claim| claim.session == session);
+        of_session
+            .map(|claim| (claim.purpose, claim.stage, claim.tables))
+            .collect::<Vec<_>>()
+    };
+    let (first, second) = (of(1), of(2));
+    let held = locks
+        .lock_for_session(&[(7, false)], &limit(&first, 1000))
+        .unwrap();
+    assert_eq!(seen(1), [(Purpose::LockTables, Stage::Holds, vec![(7, false)])]);
+    let change = locks.lock_for_change(&[7], &limit(&second, 1000)).unwrap();
+    assert_eq!(seen(2), [(Purpose::Alter, Stage::Holds, vec![(7, true)])]);
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| change.exclusive(&limit(&second, 60_000)).map(drop));
+        while second.waits_for() != state::TABLE {
+            thread::yield_now();
+        }
+        assert_eq!(seen(2)[0].1, Stage::WaitsAlone);
+        drop(held);
+        waiter.join().unwrap().unwrap();
+    });
+    assert_eq!((seen(2)[0].1, second.waits_for()), (Stage::Holds, ""));
+    assert_eq!(seen(1), []);
+    drop(change);
+    // FLUSH TABLES WITH READ LOCK gives what waits for it another name.
+    let all = locks
+        .lock_all_for_session(&[(7, false)], &limit(&first, 1000))
+        .unwrap();
+    assert_eq!(locks.claims.state_of_wait(7, Use::Write), state::ALL_TABLES);
+    assert_eq!(locks.claims.state_of_wait(7, Use::Read), state::TABLE);
+    assert_eq!(locks.claims.state_of_wait(INSTANCE, Use::Write), state::BACKUP);
+    drop(all);
+    assert_eq!(locks.claims.state_of_wait(7, Use::Write), state::TABLE);
+    assert!(locks.claims().is_empty());
 }

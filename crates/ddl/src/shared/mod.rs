@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster::lease::lease_is_over;
-use cluster::wait::{Deadline, WaitLimit};
+use cluster::wait::{Deadline, WaitLimit, state};
 use in_work::JobsInWork;
 pub(crate) use in_work::Work;
 use kv::Interrupt;
@@ -83,7 +83,7 @@ impl SharedJobs {
         limit: &WaitLimit,
         make: &dyn Fn(&Schema) -> Result<Option<Job>>,
     ) -> Result<Option<(Job, Work<'_>)>> {
-        let deadline = Deadline::new(limit);
+        let deadline = Deadline::showing(limit, state::TABLE);
         let mut pause = BUSY_PAUSE_MIN;
         loop {
             let mut work = None;

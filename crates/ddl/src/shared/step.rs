@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use cluster::metadata_lock::{PAUSE_MAX, PAUSE_MIN};
-use cluster::wait::{Deadline, WaitLimit};
+use cluster::wait::{Deadline, WaitLimit, state};
 use kv::Interrupt;
 use schema::model::{SchemaState, Table};
 use types::{Error, Result};
@@ -54,7 +54,7 @@ fn step(
     forward: impl Fn(&mut Change<'_>, &mut Job) -> Result<()>,
     back: impl Fn(&mut Change<'_>, &mut Job) -> Result<()>,
 ) -> Result<()> {
-    let deadline = Deadline::new(options.limit);
+    let deadline = Deadline::showing(options.limit, state::TABLE);
     let cluster = &publisher.cluster;
     let mut pause = PAUSE_MIN;
     loop {
@@ -136,13 +136,15 @@ pub(super) fn publish_state(
         put_state(change, job, state)
     };
     let back = |change: &mut Change<'_>, job: &mut Job| {
+        let Some(mut table) = table_before.borrow().clone() else {
+            return Ok(());
+        };
         if let Some(made) = &mut job.change {
             made.state = before;
+            // Nodes that have followed the step may have written values of its columns.
+            made.reserve_columns(&mut table);
         }
-        match table_before.borrow().as_ref() {
-            Some(table) => change.put_table_back(table),
-            None => Ok(()),
-        }
+        change.put_table_back(&table)
     };
     step(publisher, job, options, forward, back)
 }

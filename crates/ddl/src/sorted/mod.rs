@@ -19,6 +19,7 @@ pub(crate) mod entries;
 mod fill;
 mod pace;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -261,9 +262,13 @@ fn in_parallel<T: Send>(
     work: impl Fn() -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let running = AtomicUsize::new(threads);
+    let interrupt = Arc::clone(pace.interrupt());
+    let interrupted: functions::Interrupted = Arc::new(move || interrupt.is_raised());
     std::thread::scope(|scope| {
         let run = || {
             let _done = Done(&running);
+            // The expressions of functional indexes.
+            let _works_for = functions::work_for(&interrupted);
             scheduling::background::begin();
             work().inspect_err(|_| pace.stop.store(true, Ordering::Relaxed))
         };

@@ -1,8 +1,9 @@
 //! AUTO_INCREMENT and AUTO_RANDOM ids of one statement.
 //!
-//! Ids are allocated in blocks: all that the statement's remaining rows may need at once, so that the rows of
-//! one INSERT get consecutive ids. Where nobody knows how many rows there will be, each block is twice as large as the
-//! one before. What is left of a block is lost. All of that is as in MySQL.
+//! Ids are allocated in blocks: as many at once as the statement's remaining rows may need, so that the rows of
+//! one INSERT get consecutive ids, and one more for each row before the first that needs one. Where nobody knows how
+//! many rows there will be, each block is twice as large as the one before. What is left of a block is lost. All of
+//! that is as in MySQL.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -39,6 +40,8 @@ pub(super) struct AutoIncrement<'p> {
     increment: u64,
     /// How many blocks there have been.
     blocks: u32,
+    /// How many rows came before the first that asked for an id.
+    rows_before: u64,
     /// The ids begin where `SET insert_id` has said.
     is_forced: bool,
     /// The largest id given explicitly that the counter does not cover yet.
@@ -64,6 +67,7 @@ impl<'p> AutoIncrement<'p> {
             left: 0,
             increment: 1,
             blocks: 0,
+            rows_before: 0,
             is_forced: false,
             explicit: 0,
             unused: VecDeque::new(),
@@ -91,9 +95,18 @@ impl<'p> AutoIncrement<'p> {
         ))
     }
 
-    /// The next id. `rows`: how many rows of the statement remain, including this one, if that is known.
-    pub fn generate(&mut self, rows: Option<usize>, ctx: &ExecContext<'_>) -> Result<(u64, Value)> {
+    /// The next id, for the row with a number in the statement, from 1 on. `rows`: how many rows remain, including this
+    /// one, if that is known.
+    pub fn generate(
+        &mut self,
+        row_number: u64,
+        rows: Option<usize>,
+        ctx: &ExecContext<'_>,
+    ) -> Result<(u64, Value)> {
         if self.left == 0 {
+            if self.blocks == 0 {
+                self.rows_before = row_number.saturating_sub(1);
+            }
             self.next_block(rows, ctx)?;
         }
         let id = self.next;
@@ -126,7 +139,7 @@ impl<'p> AutoIncrement<'p> {
         self.report_explicit(ctx)?;
         let (increment, offset) = ctx.auto_increment;
         let count = match rows {
-            Some(rows) => rows.max(1) as u64,
+            Some(rows) => self.rows_before + rows.max(1) as u64,
             None => 1_u64
                 .checked_shl(self.blocks)
                 .unwrap_or(u64::MAX)

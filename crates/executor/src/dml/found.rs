@@ -39,11 +39,11 @@ use crate::spill::HeldRows;
 /// Those of queries, [`super::update()`] and [`super::delete()`]; 8175 beyond the memory limit.
 pub fn write_found(plan: &FoundWritePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -> Result<DmlResult> {
     let memory = Memory::in_transaction(ctx, txn);
-    let takes_no_locks = txn.is_optimistic();
+    let is_optimistic = txn.is_optimistic();
     let mut source = ReadSource::Transaction(txn);
     let mut env = Env {
         implied_locking: ctx.insert_select,
-        takes_no_locks,
+        is_optimistic,
         ..Env::new(ctx, &mut source, &memory)
     };
     let mut rows = HeldRows::builder();

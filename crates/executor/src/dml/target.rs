@@ -23,6 +23,7 @@ use crate::spill::{HeldRows, HeldRowsReader};
 const LOCKING: Locking = Locking {
     exclusive: true,
     wait: LockingWait::Wait,
+    of_write: true,
 };
 
 /// Returns the target's rows in batches: all columns of the table, and after them the rows' keys.

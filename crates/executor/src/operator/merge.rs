@@ -85,6 +85,7 @@ impl Runs {
             };
             writer.write(&batch, env.ctx)?;
         }
+        env.eval().reads.merged(1);
         if let Some(writer) = writer {
             self.0.push((level, writer.finish()?));
         }

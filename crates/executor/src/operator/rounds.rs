@@ -86,7 +86,12 @@ impl<'p, const N: usize> Rounds<'p, N> {
         let level = self.level;
         match self.aside.get_mut(input) {
             Some(aside) if waits.true_count() > 0 => aside
-                .get_or_insert_with(|| SetAside::new(level))
+                .get_or_insert_with(|| {
+                    if level == 0 {
+                        env.eval().reads.moved_to_files();
+                    }
+                    SetAside::new(level)
+                })
                 .add(batch, keys, waits, env),
             _ => Ok(()),
         }

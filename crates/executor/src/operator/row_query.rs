@@ -51,11 +51,11 @@ impl<'p> RowQuery<'p> {
                 value.ok_or_else(|| Error::internal("a subquery takes a column that is not there"))?;
             ctx.eval.state.set_outer(outer.slot, value);
         }
-        let takes_no_locks = txn.is_optimistic();
+        let is_optimistic = txn.is_optimistic();
         let mut source = ReadSource::Transaction(txn);
         let mut env = Env {
             implied_locking: ctx.insert_select.filter(|_| !self.reads_past),
-            takes_no_locks,
+            is_optimistic,
             ..Env::new(ctx, &mut source, self.memory)
         };
         let mut part = PlanPart::open(&self.query.root, &self.scope, &mut env)?;

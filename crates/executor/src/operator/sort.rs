@@ -43,6 +43,8 @@ pub(crate) struct Sort<'p> {
     computed: Option<Computed>,
     /// The operator above needs memory beside the sorted rows, so these get half of it.
     shares: bool,
+    /// The sort is one of the statement's, which `Sort_rows` counts.
+    is_counted: bool,
     held: Held,
     runs: Runs,
     /// Set once all input has been read.
@@ -115,6 +117,7 @@ impl<'p> Sort<'p> {
             },
             computed: None,
             shares: false,
+            is_counted: true,
             held: Held::default(),
             runs: Runs::default(),
             sorted: None,
@@ -130,6 +133,20 @@ impl<'p> Sort<'p> {
     /// Leaves memory to the operator above, which holds rows, too.
     pub fn sharing(self) -> Self {
         Self { shares: true, ..self }
+    }
+
+    /// The statement does not sort here: another operator does its own work so.
+    pub fn uncounted(self) -> Self {
+        Self {
+            is_counted: false,
+            ..self
+        }
+    }
+
+    fn count(&self, rows: usize, env: &Env<'_, '_>) {
+        if self.is_counted {
+            env.eval().reads.sorted(rows);
+        }
     }
 
     fn read_all(&mut self, env: &mut Env<'_, '_>) -> Result<Sorted> {
@@ -153,7 +170,7 @@ impl<'p> Sort<'p> {
         if self.runs.is_empty() {
             let order = self.wanted(env)?;
             env.memory.shrink(std::mem::take(&mut self.held.scratch));
-            env.eval().reads.sorted(order.len());
+            self.count(order.len(), env);
             return Ok(Sorted::InMemory {
                 order,
                 row_bytes: self.held.bytes / self.held.rows.max(1),
@@ -163,7 +180,8 @@ impl<'p> Sort<'p> {
         self.spill(env)?;
         let runs = std::mem::take(&mut self.runs);
         let merge = runs.merged(&self.order, env)?;
-        env.eval().reads.sorted(merge.rows());
+        self.count(merge.rows(), env);
+        env.eval().reads.merged(1);
         Ok(Sorted::InFiles(Box::new(merge)))
     }
 

@@ -45,6 +45,7 @@ impl HeldRowsBuilder {
             self.rows.batches.push(batch);
             return Ok(());
         }
+        ctx.eval.reads.moved_to_files();
         let writer = self.writer.insert(RowWriter::new(&batch, ctx)?);
         for held in self.rows.batches.drain(..) {
             writer.write(&held, ctx)?;

@@ -20,4 +20,4 @@ pub use file::io_failed;
 pub(crate) use file::{RowFile, RowReader, RowWriter};
 pub(crate) use held_rows::{HeldRows, HeldRowsBuilder, HeldRowsReader};
 pub(crate) use set_aside::{PARTS, SetAside};
-pub use space::SpillSpace;
+pub use space::{SpillSpace, count_spill_files, spill_files};

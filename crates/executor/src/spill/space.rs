@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use types::{Error, Result};
 
@@ -13,6 +14,19 @@ const RESERVE_BYTES: u64 = 512 << 20;
 
 /// How much a statement writes between two looks at what is free.
 const CHECKED_BYTES: usize = 16 << 20;
+
+/// How many files the process has made.
+static FILES: AtomicU64 = AtomicU64::new(0);
+
+/// `Created_tmp_files`: the files that statements have spilled rows to since the start of the process.
+pub fn spill_files() -> u64 {
+    FILES.load(Ordering::Relaxed)
+}
+
+/// Counts files that another executor has made.
+pub fn count_spill_files(count: usize) {
+    FILES.fetch_add(count as u64, Ordering::Relaxed);
+}
 
 /// The directory of a statement's temporary files.
 pub struct SpillSpace<'a> {
@@ -35,12 +49,14 @@ impl<'a> SpillSpace<'a> {
     /// # Errors
     /// Those of the system.
     pub(super) fn file(&self) -> Result<File> {
-        tempfile::tempfile_in(self.directory).map_err(|error| {
+        let file = tempfile::tempfile_in(self.directory).map_err(|error| {
             Error::internal(format_args!(
                 "cannot make a temporary file in {}: {error}",
                 self.directory.display()
             ))
-        })
+        })?;
+        FILES.fetch_add(1, Ordering::Relaxed);
+        Ok(file)
     }
 
     /// Notes that so much is about to be written.

@@ -95,6 +95,14 @@ fn literal_number(bytes: &[u8]) -> Option<u64> {
     (bytes.len() <= 8).then_some(number)
 }
 
+/// What stands for a longer literal in a DECIMAL, FLOAT or DOUBLE column.
+fn largest_literal(to: &SqlType) -> u64 {
+    match to.unsigned {
+        true => u64::MAX,
+        false => i64::MAX.unsigned_abs(),
+    }
+}
+
 /// A double rounded to an integer. A value that is not below MySQL's limit for a BIGINT is out of its range.
 /// The limits are the largest doubles below 2^63 and 2^64.
 fn whole_of_double(value: f64, to: &SqlType) -> i128 {
@@ -226,7 +234,7 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
         Datum::Bytes(bytes) if is_number_literal(target.from) => match literal_number(bytes) {
             Some(number) => Decimal::from_u64(number),
             None => {
-                let largest = Decimal::from_i64(i64::MAX);
+                let largest = Decimal::from_u64(largest_literal(to));
                 if largest.fits(u8::try_from(to.length).unwrap_or(65), to.decimals) {
                     target.out_of_range()?;
                 }
@@ -299,7 +307,7 @@ pub(super) fn to_double(target: &Target<'_>, value: Datum<'_>) -> Result<Value> 
             Some(number) => number as f64,
             None => {
                 target.out_of_range()?;
-                i64::MAX as f64
+                largest_literal(to) as f64
             }
         },
         Datum::String(_) | Datum::Bytes(_) => {

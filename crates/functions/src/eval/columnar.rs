@@ -44,7 +44,7 @@ pub(crate) fn evaluate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> R
         Expr::Cast { input, ty, implicit } => {
             let from = input.ty();
             match with_room(|| evaluate(input, batch, ctx))? {
-                ColumnarValue::Scalar(value) => for_all(batch.num_rows(), || {
+                ColumnarValue::Scalar(value) => for_all(batch.num_rows(), ctx, || {
                     let cell = Cell::Ref(Datum::of(&value));
                     Ok(cast::cell(cell, &from, ty, *implicit, ctx, input)?.into_value())
                 }),
@@ -65,6 +65,8 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     let Eval::Scalar(eval) = call.def.eval else {
         return lazy_call(expr, call, batch);
     };
+    // The kernels do not look. A batch of arguments that they take at once is soon done.
+    call.ctx.check_interrupted()?;
     let rows = batch.num_rows();
     let mut args = Vec::with_capacity(call.args.len());
     for arg in call.args {
@@ -82,7 +84,7 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
     }
     let constant = !call.def.volatile && args.iter().all(|a| matches!(a, ColumnarValue::Scalar(_)));
     if constant && rows > 0 {
-        return for_all(rows, || scalar_call(call, eval, &args, 0));
+        return for_all(rows, call.ctx, || scalar_call(call, eval, &args, 0));
     }
     by_values(call, eval, &args, rows)
 }
@@ -110,12 +112,14 @@ fn by_rows(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<Column
     if ty.kind == TypeKind::Decimal {
         let mut values = Vec::with_capacity(batch.num_rows());
         for i in 0..batch.num_rows() {
+            ctx.count_row(i)?;
             values.push(row::evaluate(expr, &Row::Batch(batch, i), ctx)?.into_value());
         }
         return decimals(&values).map(ColumnarValue::Array);
     }
     let mut out = ColumnBuilder::new(&ty, batch.num_rows());
     for i in 0..batch.num_rows() {
+        ctx.count_row(i)?;
         let cell = row::evaluate(expr, &Row::Batch(batch, i), ctx)?;
         append(&mut out, cell.datum(), &ty)?;
     }

@@ -123,6 +123,7 @@ pub fn eval_predicate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Re
     if rows <= FEW_ROWS || makes_long_texts(expr) {
         let mut out = BooleanBuilder::with_capacity(rows);
         for i in 0..rows {
+            ctx.count_row(i)?;
             let cell = row::evaluate(expr, &Row::Batch(batch, i), ctx)?;
             out.append_value(truth(&cell.datum()) == Some(true));
         }
@@ -141,7 +142,10 @@ pub fn eval_predicate(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Re
 pub fn eval_truths(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<BooleanArray> {
     let rows = batch.num_rows();
     if rows <= FEW_ROWS || makes_long_texts(expr) {
-        let truths = (0..rows).map(|i| Ok(truth(&row::evaluate(expr, &Row::Batch(batch, i), ctx)?.datum())));
+        let truths = (0..rows).map(|i| {
+            ctx.count_row(i)?;
+            Ok(truth(&row::evaluate(expr, &Row::Batch(batch, i), ctx)?.datum()))
+        });
         return truths.collect();
     }
     match columnar::evaluate(expr, batch, ctx)? {
@@ -170,6 +174,7 @@ fn by_rows(expr: &Expr, batch: &RecordBatch, ctx: &EvalContext) -> Result<ArrayR
     let ty = expr.ty();
     let mut out = ColumnBuilder::new(&ty, batch.num_rows());
     for i in 0..batch.num_rows() {
+        ctx.count_row(i)?;
         append_row(expr, (batch, i), &mut out, ctx)?;
     }
     Ok(out.finish())

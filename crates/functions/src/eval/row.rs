@@ -10,11 +10,14 @@ use crate::input::Row;
 use crate::truth::truth;
 use crate::{EvalContext, Expr, cast};
 
-/// Evaluates `expr` over one row.
+/// Evaluates `expr` over one row. Fails with 1317 if the statement is interrupted in the course of much work.
 pub(crate) fn evaluate<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) -> Result<Cell<'a>> {
     match expr {
         Expr::Column { index, .. } => row.column(*index).map(Cell::Ref),
-        Expr::Literal { value, .. } => Ok(Cell::Ref(Datum::of(value))),
+        Expr::Literal { value, ty } => {
+            ctx.count_made(value, ty)?;
+            Ok(Cell::Ref(Datum::of(value)))
+        }
         Expr::Param { index, ty, .. } => parameter(*index, ty, ctx),
         Expr::Outer { slot, .. } => Ok(Cell::Own(ctx.state.outer(*slot))),
         composite => with_room(|| evaluate_parts(composite, row, ctx)),
@@ -40,7 +43,11 @@ fn evaluate_parts<'a>(expr: &'a Expr, row: &Row<'a>, ctx: &'a EvalContext) -> Re
                         Ok(cell) if !takes_json => Ok(cell.without_json()),
                         cell => cell,
                     };
-                    scalar(&call, eval, argument).map(|value| value.map_or(Cell::NULL, Cell::Own))
+                    let Some(value) = scalar(&call, eval, argument)? else {
+                        return Ok(Cell::NULL);
+                    };
+                    ctx.count_made(&value, ty)?;
+                    Ok(Cell::Own(value))
                 }
             }
         }
@@ -77,7 +84,10 @@ fn parameter<'a>(index: usize, ty: &types::SqlType, ctx: &'a EvalContext) -> Res
             Ok(v) => Cell::Own(Value::Int(v)),
             Err(_) => Cell::Ref(Datum::UInt(*v)),
         },
-        value => Cell::Ref(Datum::of(value)),
+        value => {
+            ctx.count_value(value)?;
+            Cell::Ref(Datum::of(value))
+        }
     })
 }
 

@@ -7,9 +7,11 @@ use types::{Error, Result, SqlType, TypeKind, Value};
 
 use super::output::append;
 use super::speculate;
+use crate::EvalContext;
 use crate::datum::Datum;
 use crate::expr::{Call, ScalarFn};
 use crate::input::ColumnarValue;
+use crate::work::rows_between_looks;
 
 /// Calls the function once for each row.
 pub(super) fn by_values(
@@ -20,9 +22,12 @@ pub(super) fn by_values(
 ) -> Result<ColumnarValue> {
     let mut out = builder(&call.ty, rows);
     let mut values = Vec::with_capacity(rows);
+    let between_looks = rows_between_looks(args, rows);
+    let mut look_at = between_looks;
     for i in 0..rows {
-        if i % 1024 == 1023 {
+        if i == look_at {
             call.ctx.check_interrupted()?;
+            look_at += between_looks;
         }
         let value = scalar_call(call, eval, args, i)?;
         match &mut out {
@@ -60,12 +65,17 @@ pub(super) fn without_json(value: ColumnarValue) -> Result<ColumnarValue> {
 }
 
 /// One value for all rows. It is computed once, unless it warns: then it warns for each row, as in MySQL.
-pub(super) fn for_all(rows: usize, mut evaluate: impl FnMut() -> Result<Value>) -> Result<ColumnarValue> {
+pub(super) fn for_all(
+    rows: usize,
+    ctx: &EvalContext,
+    mut evaluate: impl FnMut() -> Result<Value>,
+) -> Result<ColumnarValue> {
     if let Ok(value) = speculate::attempt(&mut evaluate) {
         return Ok(ColumnarValue::Scalar(value));
     }
     let mut value = Value::Null;
     for _ in 0..rows {
+        ctx.check_interrupted()?;
         value = evaluate()?;
     }
     Ok(ColumnarValue::Scalar(value))

@@ -42,12 +42,8 @@ fn cast_array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     let values = match document.root().view() {
         JsonView::Array(items) => items.iter().map(value).collect::<Result<Vec<Json>>>()?,
-        JsonView::Object(_) => {
-            return Err(Error::new(
-                errno::ER_NOT_SUPPORTED_YET,
-                "This version of MySQL doesn't yet support 'CAST-ing JSON OBJECT type to array'",
-            ));
-        }
+        JsonView::Object(_) => return Err(not_supported("OBJECT")),
+        JsonView::Bool(_) => return Err(not_supported("BOOLEAN")),
         _ => vec![value(document.root())?],
     };
     let all = JsonBinary::new(&Json::Array(values))?;
@@ -55,6 +51,14 @@ fn cast_array(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         JsonView::Array(items) => made(Json::Array(distinct(items))),
         _ => Ok(Value::Null),
     }
+}
+
+/// A document that MySQL does not take. As an element of an array, it takes a boolean.
+fn not_supported(kind: &str) -> Error {
+    Error::new(
+        errno::ER_NOT_SUPPORTED_YET,
+        format!("This version of MySQL doesn't yet support 'CAST-ing JSON {kind} type to array'"),
+    )
 }
 
 /// An element as a value of the index's type, if it can be one.
@@ -85,6 +89,10 @@ fn refused(json: JsonRef<'_>, ty: &SqlType, index: &str) -> Error {
         JsonView::Array(_) | JsonView::Object(_) => Error::new(
             errno::ER_WRONG_MVI_VALUE,
             format!("Cannot store an array or an object in a scalar key part of the index '{index}'."),
+        ),
+        JsonView::Double(_) if ty.is_integer() => Error::new(
+            errno::ER_JSON_VALUE_OUT_OF_RANGE_FOR_FUNC_INDEX,
+            format!("Out of range JSON value for CAST for functional index '{index}'."),
         ),
         JsonView::Int(_) | JsonView::UInt(_) | JsonView::Double(_) | JsonView::Decimal(_)
             if ty.is_numeric() =>

@@ -13,6 +13,7 @@ use super::order::compare;
 use super::{returning, schema, storage};
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::pace::{Pace, Steps};
 use crate::registry::{Family, MANY, of_json};
 
 pub(crate) static FAMILY: Family = Family {
@@ -273,29 +274,53 @@ fn contains(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let candidate = document(call, args, 1)?;
     Ok(match part(args, &target, 2)? {
         None => Value::Null,
-        Some(target) => Value::Int(i64::from(is_contained(target, candidate.root()))),
+        Some(target) => {
+            let mut pace = Pace::of(call.ctx);
+            Value::Int(i64::from(is_contained(target, candidate.root(), &mut pace)?))
+        }
     })
 }
 
-fn is_contained(target: JsonRef<'_>, candidate: JsonRef<'_>) -> bool {
+fn is_contained(target: JsonRef<'_>, candidate: JsonRef<'_>, pace: &mut Pace<'_>) -> Result<bool> {
     match (target.view(), candidate.view()) {
-        (JsonView::Object(members), JsonView::Object(wanted)) => wanted
-            .iter()
-            .all(|(key, value)| members.get(key).is_some_and(|found| is_contained(found, value))),
-        (JsonView::Array(items), JsonView::Array(wanted)) => wanted.iter().all(|w| is_in_array(items, w)),
-        (JsonView::Array(items), _) => items.iter().any(|item| is_contained(item, candidate)),
-        _ => compare(target, candidate).is_eq(),
+        (JsonView::Object(members), JsonView::Object(wanted)) => all(wanted.iter(), |(key, value)| {
+            let found = members.get(key);
+            found.map_or(Ok(false), |found| is_contained(found, value, pace))
+        }),
+        (JsonView::Array(items), JsonView::Array(wanted)) => {
+            all(wanted.iter(), |wanted| is_in_array(items, wanted, pace))
+        }
+        (JsonView::Array(items), _) => any(items.iter(), |item| is_contained(item, candidate, pace)),
+        _ => equal(target, candidate, pace),
     }
 }
 
 /// Whether one of an array's items contains a value of the candidate array. An array can be contained only in
 /// an item that is an array.
-fn is_in_array(items: JsonArray<'_>, wanted: JsonRef<'_>) -> bool {
+fn is_in_array(items: JsonArray<'_>, wanted: JsonRef<'_>, pace: &mut Pace<'_>) -> Result<bool> {
     let is_array = |json: JsonRef<'_>| matches!(json.view(), JsonView::Array(_));
     let wants_array = is_array(wanted);
-    items
-        .iter()
-        .any(|item| (!wants_array || is_array(item)) && is_contained(item, wanted))
+    any(items.iter(), |item| {
+        pace.step(STEPS_OF_ITEM)?;
+        Ok((!wants_array || is_array(item)) && is_contained(item, wanted, pace)?)
+    })
+}
+
+/// What reading an item of an array takes.
+const STEPS_OF_ITEM: usize = 16;
+
+fn equal(a: JsonRef<'_>, b: JsonRef<'_>, pace: &mut Pace<'_>) -> Result<bool> {
+    pace.step(STEPS_OF_ITEM)?;
+    Ok(compare(a, b).is_eq())
+}
+
+fn any<T>(mut items: impl Iterator<Item = T>, mut holds: impl FnMut(T) -> Result<bool>) -> Result<bool> {
+    let found = items.find_map(|item| Some(holds(item)).filter(|holds| !matches!(holds, Ok(false))));
+    found.unwrap_or(Ok(false))
+}
+
+fn all<T>(items: impl Iterator<Item = T>, mut holds: impl FnMut(T) -> Result<bool>) -> Result<bool> {
+    any(items, |item| holds(item).map(|holds| !holds)).map(|found| !found)
 }
 
 /// `'one'` or `'all'`. Error 3154.
@@ -335,16 +360,17 @@ fn contains_path(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn overlaps(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let (a, b) = (document(call, args, 0)?, document(call, args, 1)?);
-    let equal = |x: JsonRef<'_>, y: JsonRef<'_>| compare(x, y).is_eq();
+    let mut pace = Pace::of(call.ctx);
+    let mut equal = |x: JsonRef<'_>, y: JsonRef<'_>| equal(x, y, &mut pace);
     let (a, b) = (a.root(), b.root());
     let found = match (a.view(), b.view()) {
-        (JsonView::Object(members), JsonView::Object(others)) => members
-            .iter()
-            .any(|(k, v)| others.get(k).is_some_and(|other| equal(v, other))),
-        (JsonView::Array(x), JsonView::Array(y)) => x.iter().any(|v| y.iter().any(|w| equal(v, w))),
-        (JsonView::Array(items), _) => items.iter().any(|v| equal(v, b)),
-        (_, JsonView::Array(items)) => items.iter().any(|v| equal(v, a)),
-        _ => equal(a, b),
+        (JsonView::Object(members), JsonView::Object(others)) => any(members.iter(), |(key, value)| {
+            others.get(key).map_or(Ok(false), |other| equal(value, other))
+        })?,
+        (JsonView::Array(x), JsonView::Array(y)) => any(x.iter(), |v| any(y.iter(), |w| equal(v, w)))?,
+        (JsonView::Array(items), _) => any(items.iter(), |item| equal(item, b))?,
+        (_, JsonView::Array(items)) => any(items.iter(), |item| equal(item, a))?,
+        _ => equal(a, b)?,
     };
     Ok(Value::Int(i64::from(found)))
 }
@@ -418,7 +444,7 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     let pattern = String::from_utf8_lossy(pattern);
     let matcher = crate::pattern::like::Like::new(&pattern, escape.unwrap_or('\\'), Collation::Utf8mb4Bin);
-    let mut found = Vec::new();
+    let (mut found, mut pace) = (Vec::new(), Pace::of(call.ctx));
     if args.len() > 4 {
         for i in 4..args.len() {
             let path = path_at(args, i)?;
@@ -428,16 +454,16 @@ fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
                 // A path with wildcards does not tell where its values are.
                 let parts: HashSet<*const u8> = parts.into_iter().map(JsonRef::address).collect();
                 walk_parts(document.root(), "$", &parts, &mut |part, path| {
-                    walk_strings(part, path, &matcher, &mut found);
-                });
+                    walk_strings(part, path, &matcher, &mut found, &mut pace)
+                })?;
                 continue;
             }
             for part in parts {
-                walk_strings(part, prefix.trim(), &matcher, &mut found);
+                walk_strings(part, prefix.trim(), &matcher, &mut found, &mut pace)?;
             }
         }
     } else {
-        walk_strings(document.root(), "$", &matcher, &mut found);
+        walk_strings(document.root(), "$", &matcher, &mut found, &mut pace)?;
     }
     let mut seen = HashSet::with_capacity(found.len());
     found.retain(|path| seen.insert(path.clone()));
@@ -461,24 +487,25 @@ fn walk_parts(
     json: JsonRef<'_>,
     path: &str,
     parts: &HashSet<*const u8>,
-    on_part: &mut dyn FnMut(JsonRef<'_>, &str),
-) {
+    on_part: &mut dyn FnMut(JsonRef<'_>, &str) -> Result<()>,
+) -> Result<()> {
     if parts.contains(&json.address()) {
         return on_part(json, path);
     }
     match json.view() {
         JsonView::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                walk_parts(item, &format!("{path}[{i}]"), parts, on_part);
+                walk_parts(item, &format!("{path}[{i}]"), parts, on_part)?;
             }
         }
         JsonView::Object(members) => {
             for (key, value) in members.iter() {
-                walk_parts(value, &member_path(path, key), parts, on_part);
+                walk_parts(value, &member_path(path, key), parts, on_part)?;
             }
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// The path of an object's member.
@@ -499,19 +526,22 @@ fn walk_strings(
     path: &str,
     matcher: &crate::pattern::like::Like,
     found: &mut Vec<String>,
-) {
+    pace: &mut Pace<'_>,
+) -> Result<()> {
+    pace.step(STEPS_OF_ITEM + path.len())?;
     match json.view() {
-        JsonView::String(text) if matcher.matches(text) => found.push(path.to_owned()),
+        JsonView::String(text) if matcher.matches(text, pace)? => found.push(path.to_owned()),
         JsonView::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                walk_strings(item, &format!("{path}[{i}]"), matcher, found);
+                walk_strings(item, &format!("{path}[{i}]"), matcher, found, pace)?;
             }
         }
         JsonView::Object(members) => {
             for (key, value) in members.iter() {
-                walk_strings(value, &member_path(path, key), matcher, found);
+                walk_strings(value, &member_path(path, key), matcher, found, pace)?;
             }
         }
         _ => {}
     }
+    Ok(())
 }

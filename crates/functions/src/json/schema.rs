@@ -13,6 +13,7 @@ use types::{Error, Result, Value, errno};
 
 use super::argument::{document, made};
 use super::order;
+use crate::EvalContext;
 use crate::datum::Datum;
 use crate::expr::Call;
 
@@ -60,7 +61,11 @@ fn failure(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Failure>> {
     refuse_external(&schema)?;
     let document = document(call, args, 1)?.to_tree();
     let at = Location::Root;
-    let outcome = Schema { root: &schema }.check(&schema, &at, &document, &at, 0);
+    let outcome = Schema {
+        root: &schema,
+        ctx: call.ctx,
+    }
+    .check(&schema, &at, &document, &at, 0);
     match outcome {
         Ok(()) => Ok(None),
         Err(Stop::Failed(failure)) => Ok(Some(failure)),
@@ -138,8 +143,14 @@ impl fmt::Display for Location<'_> {
 /// How deep references between schemas may be nested for one value.
 const MAX_DEPTH: usize = 200;
 
+// What a check, the comparison of two items, and the compilation of a pattern take: see `EvalContext::count_work`.
+const STEPS_OF_CHECK: usize = 256;
+const STEPS_OF_COMPARISON: usize = 16;
+const STEPS_OF_PATTERN: usize = 1 << 16;
+
 struct Schema<'s> {
     root: &'s Json,
+    ctx: &'s EvalContext,
 }
 
 /// A rule of a schema, and the location of the value that it applies to.
@@ -163,6 +174,11 @@ impl Place<'_> {
 }
 
 impl<'s> Schema<'s> {
+    /// Rules that refer to each other, and items that are compared in pairs, can take any time.
+    fn count(&self, work: usize) -> Checked {
+        self.ctx.count_work(work).map_err(Stop::Refused)
+    }
+
     fn check(
         &self,
         schema: &'s Json,
@@ -171,6 +187,7 @@ impl<'s> Schema<'s> {
         value_at: &Location<'_>,
         depth: usize,
     ) -> Checked {
+        self.count(STEPS_OF_CHECK)?;
         if depth > MAX_DEPTH {
             return Ok(());
         }
@@ -247,6 +264,7 @@ impl<'s> Schema<'s> {
         depth: usize,
     ) -> Checked {
         let patterns = patterns(schema)?;
+        self.count(patterns.len() * STEPS_OF_PATTERN)?;
         for (key, value) in members {
             self.member(schema, &patterns, (key, value), place, depth)?;
         }
@@ -359,6 +377,9 @@ impl<'s> Schema<'s> {
                     (None, more) => here.require(more != Some(&Json::Bool(false)), "additionalItems")?,
                 },
                 _ => {}
+            }
+            if unique {
+                self.count(index * STEPS_OF_COMPARISON)?;
             }
             let earlier = items.iter().take(index);
             let is_new = !unique || earlier.into_iter().all(|other| !same(other, value));

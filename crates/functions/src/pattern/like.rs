@@ -4,6 +4,12 @@ use types::Collation;
 
 use super::segments::Segments;
 use super::token::{Token, tokens};
+use crate::pace::{Pace, Steps, Unwatched, is_short};
+
+/// What the comparison of two characters takes.
+const STEPS_OF_CHARACTER: usize = 16;
+/// What takes more steps is watched.
+const STEPS_OF_MANY: usize = 1 << 24;
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
@@ -48,39 +54,68 @@ impl Like {
         }
     }
 
-    pub fn matches(&self, text: &str) -> bool {
-        match &self.kind {
+    /// # Errors
+    /// 1317 if the statement is interrupted meanwhile.
+    pub fn matches(&self, text: &str, pace: &mut Pace<'_>) -> types::Result<bool> {
+        if is_short(text.len(), self.tokens.len()) {
+            pace.step(text.len())?;
+            return Ok(self.matches_at_once(text));
+        }
+        self.search(text, pace)
+    }
+
+    /// As [`Self::matches`], without an end before it is known.
+    pub fn matches_at_once(&self, text: &str) -> bool {
+        let Ok(matches) = self.search(text, &mut Unwatched);
+        matches
+    }
+
+    /// Whether texts of so many bytes in total are soon compared with the pattern.
+    pub fn is_soon_done(&self, bytes: usize) -> bool {
+        bytes.saturating_mul(self.tokens.len()) <= STEPS_OF_MANY
+    }
+
+    #[inline]
+    fn search<S: Steps>(&self, text: &str, steps: &mut S) -> Result<bool, S::Stop> {
+        Ok(match &self.kind {
             PatternKind::Equals(whole) => text == whole,
             PatternKind::StartsWith(prefix) => text.starts_with(prefix.as_str()),
             PatternKind::EndsWith(suffix) => text.ends_with(suffix.as_str()),
             PatternKind::Contains(part) => text.contains(part.as_str()),
             PatternKind::General => match &self.ascii {
-                Some(segments) if text.is_ascii() => segments.matches(text.as_bytes()),
-                _ => self.walk(text),
+                Some(segments) if text.is_ascii() => return segments.matches(text.as_bytes(), steps),
+                _ => return self.walk(text, steps),
             },
-        }
+        })
     }
 
     /// Whether the bytes of a text may match. Only ASCII bytes can be excluded.
     pub fn may_match(&self, bytes: &[u8]) -> bool {
+        // What takes long is left to `matches`, which can be interrupted.
+        if !self.is_soon_done(bytes.len()) || !bytes.is_ascii() {
+            return true;
+        }
         match (&self.kind, &self.ascii) {
-            _ if !bytes.is_ascii() => true,
-            (PatternKind::General, Some(segments)) => segments.matches(bytes),
-            _ => std::str::from_utf8(bytes).map_or(true, |text| self.matches(text)),
+            (PatternKind::General, Some(segments)) => {
+                let Ok(matches) = segments.matches(bytes, &mut Unwatched);
+                matches
+            }
+            _ => std::str::from_utf8(bytes).map_or(true, |text| self.matches_at_once(text)),
         }
     }
 
-    fn walk(&self, text: &str) -> bool {
+    fn walk<S: Steps>(&self, text: &str, steps: &mut S) -> Result<bool, S::Stop> {
         let mut rest = text.chars();
         let mut token = 0;
         // The token after the last `%`, and the text that this `%` does not cover yet.
         let mut back: Option<(usize, std::str::Chars<'_>)> = None;
         loop {
+            steps.step(STEPS_OF_CHARACTER)?;
             match self.tokens.get(token) {
                 Some(Token::Many) => {
                     token += 1;
                     if token == self.tokens.len() {
-                        return true;
+                        return Ok(true);
                     }
                     back = Some((token, rest.clone()));
                     continue;
@@ -90,12 +125,12 @@ impl Like {
                         token += 1;
                         continue;
                     }
-                    return false;
+                    return Ok(false);
                 }
                 Some(Token::Char(wanted)) => {
                     let mut ahead = rest.clone();
                     match ahead.next() {
-                        None => return false,
+                        None => return Ok(false),
                         Some(c) if self.same(c, *wanted) => {
                             rest = ahead;
                             token += 1;
@@ -104,15 +139,15 @@ impl Like {
                         Some(_) => {}
                     }
                 }
-                None if rest.as_str().is_empty() => return true,
+                None if rest.as_str().is_empty() => return Ok(true),
                 None => {}
             }
             // On a mismatch the last `%` covers one more character.
             let Some((after, mut from)) = back.take() else {
-                return false;
+                return Ok(false);
             };
             if from.next().is_none() {
-                return false;
+                return Ok(false);
             }
             token = after;
             rest = from.clone();
@@ -156,9 +191,17 @@ fn kind(tokens: &[Token]) -> PatternKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EvalContext;
+
+    fn matches(like: &Like, text: &str) -> bool {
+        let matches = like.matches_at_once(text);
+        let context = EvalContext::default();
+        assert_eq!(like.search(text, &mut Pace::of(&context)).unwrap(), matches);
+        matches
+    }
 
     fn like(text: &str, pattern: &str, collation: Collation) -> bool {
-        Like::new(pattern, '\\', collation).matches(text)
+        matches(&Like::new(pattern, '\\', collation), text)
     }
 
     #[test]
@@ -211,8 +254,9 @@ mod tests {
                 .collect();
             for collation in [Collation::DEFAULT, Collation::Utf8mb4Bin] {
                 let like = Like::new(&pattern, '\\', collation);
-                let found = like.matches(&text);
-                assert_eq!(found, like.walk(&text), "{text} like {pattern} {collation:?}");
+                let found = like.matches_at_once(&text);
+                let Ok(walked) = like.walk(&text, &mut Unwatched);
+                assert_eq!(found, walked, "{text} like {pattern} {collation:?}");
                 assert_eq!(found, like.may_match(text.as_bytes()));
                 matching += u32::from(found);
             }
@@ -227,8 +271,8 @@ mod tests {
         assert!(like("é", "e", Collation::DEFAULT));
         assert!(like("Straße", "stra_e", Collation::DEFAULT));
         assert!(!like("ß", "s", Collation::DEFAULT));
-        assert!(Like::new("a|%", '|', Collation::DEFAULT).matches("a%"));
-        assert!(!Like::new("a\\%", None, Collation::DEFAULT).matches("a%"));
+        assert!(matches(&Like::new("a|%", '|', Collation::DEFAULT), "a%"));
+        assert!(!matches(&Like::new("a\\%", None, Collation::DEFAULT), "a%"));
         assert!(Like::new("e", '\\', Collation::DEFAULT).may_match("é".as_bytes()));
     }
 }

@@ -11,6 +11,7 @@ use super::like::Like;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef};
 use crate::input::ColumnarValue;
+use crate::pace::Pace;
 use crate::registry::{Family, function};
 use crate::truth::value_of;
 
@@ -72,7 +73,8 @@ fn like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     let escape = escape(call, args)?;
     let compiled = Like::new(&as_text(pattern), escape, call.arg_type(0).collation);
-    Ok(value_of(Some(compiled.matches(&as_text(text)))))
+    let matches = compiled.matches(&as_text(text), &mut Pace::of(call.ctx))?;
+    Ok(value_of(Some(matches)))
 }
 
 /// A column and one pattern.
@@ -97,7 +99,14 @@ fn like_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<
     datums.extend(escape_arg.map(Datum::of));
     let compiled = Like::new(pattern, escape(call, &datums)?, call.arg_type(0).collation);
     let values = array.as_string::<i32>();
-    let found = BooleanBuffer::collect_bool(values.len(), |i| compiled.matches(values.value(i)));
+    let found = match compiled.is_soon_done(values.values().len()) {
+        true => BooleanBuffer::collect_bool(values.len(), |i| compiled.matches_at_once(values.value(i))),
+        false => {
+            let mut pace = Pace::of(call.ctx);
+            let matches = |text: Option<&str>| compiled.matches(text.unwrap_or_default(), &mut pace);
+            values.iter().map(matches).collect::<Result<BooleanBuffer>>()?
+        }
+    };
     let found = BooleanArray::new(found, array.nulls().cloned());
     Ok(Some(ColumnarValue::Array(Arc::new(found))))
 }
@@ -113,5 +122,6 @@ pub fn stored_like(pattern: &str, collation: Collation) -> Option<impl Fn(&[u8])
 
 /// `text LIKE pattern`: the filter of SHOW statements.
 pub fn show_like(pattern: &str, text: &str, collation: Collation) -> bool {
-    Like::new(pattern, '\\', collation).matches(text)
+    let like = Like::new(pattern, '\\', collation);
+    like.matches_at_once(text)
 }

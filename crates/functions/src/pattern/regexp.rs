@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::compiled::{Pattern, Refusal, RegexFlags, timed_out};
+use super::compiled::{Found, Pattern, Refusal, RegexFlags, timed_out};
 use super::icu_rules::{self, COMMENT};
 use super::regex_cache::CACHE_LIMIT;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::pace::{Pace, Steps};
 use crate::registry::{Alias, Family, function};
 use crate::truth::value_of;
 
@@ -392,6 +393,24 @@ fn start(call: &Call<'_>, args: &[Datum<'_>], index: usize, subject: &str) -> Re
         .ok_or_else(|| Error::new(3686, "Index out of bounds in regular expression search."))
 }
 
+/// `occurrence`: from 1. Each match may have read all the text.
+fn nth_match<'t>(
+    call: &Call<'_>,
+    regex: &Pattern,
+    text: &'t str,
+    occurrence: usize,
+) -> Result<Option<Found<'t>>> {
+    let mut pace = Pace::of(call.ctx);
+    for (index, found) in regex.find_iter(text).enumerate() {
+        pace.step(text.len())?;
+        if index + 1 == occurrence {
+            return found.map(Some);
+        }
+        found?;
+    }
+    Ok(None)
+}
+
 fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Result<Value> {
     let subject = text(args, 0);
     let from = start(call, args, 2, &subject)?;
@@ -404,10 +423,7 @@ fn regexp_instr(call: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Result<
             return Err(Error::new(errno::ER_WRONG_ARGUMENTS, message));
         }
     };
-    let found = regex
-        .find_iter(subject.get(from..).unwrap_or_default())
-        .nth(occurrence - 1)
-        .transpose()?;
+    let found = nth_match(call, regex, subject.get(from..).unwrap_or_default(), occurrence)?;
     Ok(Value::Int(found.map_or(0, |m| {
         let end = from + if after { m.range.end } else { m.range.start };
         subject.get(..end).unwrap_or_default().chars().count() as i64 + 1
@@ -418,10 +434,7 @@ fn regexp_substr(call: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Result
     let subject = text(args, 0);
     let from = start(call, args, 2, &subject)?;
     let occurrence = args.get(3).map_or(1, Datum::int).max(1) as usize;
-    let found = regex
-        .find_iter(subject.get(from..).unwrap_or_default())
-        .nth(occurrence - 1)
-        .transpose()?;
+    let found = nth_match(call, regex, subject.get(from..).unwrap_or_default(), occurrence)?;
     Ok(found.map_or(Value::Null, |m| of_type(call, m.text().to_owned())))
 }
 
@@ -441,8 +454,10 @@ fn regexp_replace(call: &Call<'_>, args: &[Datum<'_>], regex: &Pattern) -> Resul
     let (before, rest) = subject.split_at(from);
     let mut out = before.to_owned();
     let mut copied = 0;
+    let mut pace = Pace::of(call.ctx);
     for (i, found) in regex.find_iter(rest).enumerate() {
         let found = found?;
+        pace.step(rest.len())?;
         if only > 0 && i + 1 != only {
             continue;
         }

@@ -4,6 +4,7 @@
 use memchr::{memchr, memchr2};
 
 use super::token::Token;
+use crate::pace::{BETWEEN_LOOKS, Steps, is_short};
 
 /// A pattern of ASCII characters.
 #[derive(Debug, Clone)]
@@ -56,25 +57,25 @@ impl Segments {
 
     /// Whether ASCII text matches. Each part is matched at the first position where it occurs: if there is
     /// any match, there is one with the earliest positions.
-    pub fn matches(&self, text: &[u8]) -> bool {
+    pub fn matches<S: Steps>(&self, text: &[u8], steps: &mut S) -> Result<bool, S::Stop> {
         let Some(tail) = &self.tail else {
-            return text.len() == self.head.bytes.len() && self.head.is_at(text, 0);
+            return Ok(text.len() == self.head.bytes.len() && self.head.is_at(text, 0));
         };
         if text.len() < self.head.bytes.len() + tail.bytes.len() {
-            return false;
+            return Ok(false);
         }
         let end = text.len() - tail.bytes.len();
         if !self.head.is_at(text, 0) || !tail.is_at(text, end) {
-            return false;
+            return Ok(false);
         }
         let mut rest = &text[self.head.bytes.len()..end];
         for segment in &self.middle {
-            match segment.find(rest) {
+            match segment.find(rest, steps)? {
                 Some(at) => rest = &rest[at + segment.bytes.len()..],
-                None => return false,
+                None => return Ok(false),
             }
         }
-        true
+        Ok(true)
     }
 }
 
@@ -116,8 +117,31 @@ impl Segment {
         pairs.all(|(&byte, wanted)| byte | wanted.mask == wanted.value)
     }
 
-    /// The first place where the text has the segment.
-    fn find(&self, text: &[u8]) -> Option<usize> {
+    /// The first place where the text has the segment. Each place may take as many steps as the segment has bytes, so
+    /// that long texts are searched in parts.
+    #[inline]
+    fn find<S: Steps>(&self, text: &[u8], steps: &mut S) -> Result<Option<usize>, S::Stop> {
+        if !S::STOPS || is_short(text.len(), self.bytes.len()) {
+            return Ok(self.find_in(text));
+        }
+        let segment = self.bytes.len();
+        let places = (BETWEEN_LOOKS / segment.max(1)).max(1);
+        let mut from = 0;
+        while text.len() - from >= segment {
+            steps.step(BETWEEN_LOOKS)?;
+            let to = text.len().min(from + places + segment - 1);
+            if let Some(at) = self.find_in(&text[from..to]) {
+                return Ok(Some(from + at));
+            }
+            from += places;
+            if from > text.len() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn find_in(&self, text: &[u8]) -> Option<usize> {
         let last = text.len().checked_sub(self.bytes.len())?;
         let Some((rarest, byte)) = self.rarest.and_then(|at| Some((at, self.bytes.get(at)?))) else {
             return Some(0);

@@ -12,6 +12,7 @@ use super::hash::argument_bytes;
 use crate::bind::arguments::bytes_of;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::pace::Pace;
 use crate::registry::{Family, function};
 
 pub(crate) static FAMILY: Family = Family {
@@ -40,6 +41,8 @@ const SALT: usize = 4;
 const LAST_OPTION: usize = 5;
 
 const ITERATIONS: std::ops::RangeInclusive<u32> = 1000..=65_535;
+/// What an iteration reads.
+const BYTES_OF_ITERATION: usize = 256;
 /// The default number of iterations.
 const FEWEST_ITERATIONS: &[u8] = b"1000";
 
@@ -77,7 +80,8 @@ fn encrypt(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             ),
         )?;
     }
-    let sealed = mode.encrypt(&fold_key(&key, mode.key_bytes), iv, data);
+    let key = fold_key(&key, mode.key_bytes);
+    let sealed = mode.encrypt(&key, iv, data, &mut Pace::of(call.ctx))?;
     Ok(sealed.map_or(Value::Null, Value::Bytes))
 }
 
@@ -86,7 +90,8 @@ fn decrypt(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let mode = call.ctx.block_encryption;
-    let plain = mode.decrypt(&fold_key(&key, mode.key_bytes), iv, data);
+    let key = fold_key(&key, mode.key_bytes);
+    let plain = mode.decrypt(&key, iv, data, &mut Pace::of(call.ctx))?;
     Ok(plain.map_or(Value::Null, Value::Bytes))
 }
 
@@ -163,6 +168,7 @@ fn derive_key(call: &Call<'_>, args: &[Datum<'_>], key: &[u8]) -> Result<Vec<u8>
         b"pbkdf2_hmac" => {
             let salt = option(call, args, SALT, b"", 256)?;
             let count = iterations(&option(call, args, LAST_OPTION, FEWEST_ITERATIONS, 6)?)?;
+            call.ctx.count_work(count as usize * BYTES_OF_ITERATION)?;
             pbkdf2_hmac::<Sha512>(key, &salt, count, &mut derived);
         }
         _ => {

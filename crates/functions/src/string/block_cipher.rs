@@ -5,6 +5,9 @@
 use aes::cipher::generic_array::GenericArray;
 use aes::cipher::{BlockCipher, BlockDecrypt, BlockEncrypt, BlockSizeUser, KeyInit, consts::U16};
 use aes::{Aes128, Aes192, Aes256};
+use types::Result;
+
+use crate::pace::{Pace, Steps};
 
 /// Bytes of a block, and of an initialization vector.
 pub(crate) const BLOCK: usize = 16;
@@ -82,38 +85,48 @@ impl BlockEncryption {
 
     /// Returns the cipher text. `key` has [`Self::key_bytes`]; for another length the result is `None`. All
     /// modes except ECB use the initialization vector.
-    pub(crate) fn encrypt(self, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
-        self.run(Direction::Encrypt, key, iv, data)
+    pub(crate) fn encrypt(
+        self,
+        key: &[u8],
+        iv: [u8; BLOCK],
+        data: Vec<u8>,
+        pace: &mut Pace<'_>,
+    ) -> Result<Option<Vec<u8>>> {
+        self.run(Direction::Encrypt, key, (iv, data), pace)
     }
 
     /// Returns the plain text; `None` if the data cannot be the encryption of a text with this key.
-    pub(crate) fn decrypt(self, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
-        self.run(Direction::Decrypt, key, iv, data)
+    pub(crate) fn decrypt(
+        self,
+        key: &[u8],
+        iv: [u8; BLOCK],
+        data: Vec<u8>,
+        pace: &mut Pace<'_>,
+    ) -> Result<Option<Vec<u8>>> {
+        self.run(Direction::Decrypt, key, (iv, data), pace)
     }
 
-    fn run(self, direction: Direction, key: &[u8], iv: [u8; BLOCK], data: Vec<u8>) -> Option<Vec<u8>> {
+    fn run(
+        self,
+        direction: Direction,
+        key: &[u8],
+        input: ([u8; BLOCK], Vec<u8>),
+        pace: &mut Pace<'_>,
+    ) -> Result<Option<Vec<u8>>> {
+        let chaining = self.chaining;
         match self.key_bytes {
-            16 => chain(
-                &Aes128::new_from_slice(key).ok()?,
-                self.chaining,
-                direction,
-                iv,
-                data,
-            ),
-            24 => chain(
-                &Aes192::new_from_slice(key).ok()?,
-                self.chaining,
-                direction,
-                iv,
-                data,
-            ),
-            _ => chain(
-                &Aes256::new_from_slice(key).ok()?,
-                self.chaining,
-                direction,
-                iv,
-                data,
-            ),
+            16 => match Aes128::new_from_slice(key) {
+                Ok(cipher) => chain(&cipher, chaining, direction, input, pace),
+                Err(_) => Ok(None),
+            },
+            24 => match Aes192::new_from_slice(key) {
+                Ok(cipher) => chain(&cipher, chaining, direction, input, pace),
+                Err(_) => Ok(None),
+            },
+            _ => match Aes256::new_from_slice(key) {
+                Ok(cipher) => chain(&cipher, chaining, direction, input, pace),
+                Err(_) => Ok(None),
+            },
         }
     }
 }
@@ -144,25 +157,29 @@ fn chain<C: Cipher>(
     cipher: &C,
     chaining: Chaining,
     direction: Direction,
-    iv: [u8; BLOCK],
-    mut data: Vec<u8>,
-) -> Option<Vec<u8>> {
+    (iv, mut data): ([u8; BLOCK], Vec<u8>),
+    pace: &mut Pace<'_>,
+) -> Result<Option<Vec<u8>>> {
     let register = u128::from_be_bytes(iv);
     let chained = chaining == Chaining::Cbc;
     match (chaining, direction) {
         (Chaining::Ecb | Chaining::Cbc, Direction::Encrypt) => {
             pad(&mut data);
-            encrypt_blocks(cipher, chained.then_some(register), &mut data);
+            encrypt_blocks(cipher, chained.then_some(register), &mut data, pace)?;
         }
         (Chaining::Ecb | Chaining::Cbc, Direction::Decrypt) => {
-            decrypt_blocks(cipher, chained.then_some(register), &mut data);
-            unpad(&mut data)?;
+            decrypt_blocks(cipher, chained.then_some(register), &mut data, pace)?;
+            if unpad(&mut data).is_none() {
+                return Ok(None);
+            }
         }
-        (Chaining::Cfb(1), _) => feed_back_bits(cipher, direction, register, &mut data),
-        (Chaining::Cfb(bits), _) => feed_back(cipher, direction, bits, register, &mut data),
-        (Chaining::Ofb, _) => key_stream(cipher, register, &mut data),
+        (Chaining::Cfb(1), _) => feed_back_bits(cipher, direction, register, &mut data, pace)?,
+        (Chaining::Cfb(bits), _) => {
+            feed_back(cipher, direction, bits, register, &mut data, pace)?;
+        }
+        (Chaining::Ofb, _) => key_stream(cipher, register, &mut data, pace)?,
     }
-    Some(data)
+    Ok(Some(data))
 }
 
 /// PKCS #7: adds as many bytes as are missing to a whole block, each with that number. If none is missing,
@@ -184,28 +201,50 @@ fn unpad(data: &mut Vec<u8>) -> Option<()> {
 }
 
 /// Encrypts whole blocks. With `previous`, each block is combined with the previous cipher text.
-fn encrypt_blocks<C: Cipher>(cipher: &C, mut previous: Option<u128>, data: &mut [u8]) {
+fn encrypt_blocks<C: Cipher>(
+    cipher: &C,
+    mut previous: Option<u128>,
+    data: &mut [u8],
+    pace: &mut Pace<'_>,
+) -> Result<()> {
     for block in data.as_chunks_mut::<BLOCK>().0 {
+        pace.step(BLOCK)?;
         let plain = u128::from_be_bytes(*block) ^ previous.unwrap_or(0);
         let sealed = cipher.encrypted(plain);
         *block = sealed.to_be_bytes();
         previous = previous.map(|_| sealed);
     }
+    Ok(())
 }
 
-fn decrypt_blocks<C: Cipher>(cipher: &C, mut previous: Option<u128>, data: &mut [u8]) {
+fn decrypt_blocks<C: Cipher>(
+    cipher: &C,
+    mut previous: Option<u128>,
+    data: &mut [u8],
+    pace: &mut Pace<'_>,
+) -> Result<()> {
     for block in data.as_chunks_mut::<BLOCK>().0 {
+        pace.step(BLOCK)?;
         let sealed = u128::from_be_bytes(*block);
         *block = (cipher.decrypted(sealed) ^ previous.unwrap_or(0)).to_be_bytes();
         previous = previous.map(|_| sealed);
     }
+    Ok(())
 }
 
 /// Cipher feedback: the next 8 or 128 bits are combined with the cipher text of the register, and the
 /// resulting cipher text is shifted into the register.
-fn feed_back<C: Cipher>(cipher: &C, direction: Direction, bits: u32, mut register: u128, data: &mut [u8]) {
+fn feed_back<C: Cipher>(
+    cipher: &C,
+    direction: Direction,
+    bits: u32,
+    mut register: u128,
+    data: &mut [u8],
+    pace: &mut Pace<'_>,
+) -> Result<()> {
     let bytes = bits as usize / 8;
     for segment in data.chunks_mut(bytes) {
+        pace.step(BLOCK)?;
         let mask = cipher.encrypted(register).to_be_bytes();
         for (byte, mask) in segment.iter_mut().zip(mask) {
             let read = *byte;
@@ -218,11 +257,19 @@ fn feed_back<C: Cipher>(cipher: &C, direction: Direction, bits: u32, mut registe
             register = register << 8 | u128::from(sealed);
         }
     }
+    Ok(())
 }
 
 /// Cipher feedback of single bits, from the highest bit of each byte on.
-fn feed_back_bits<C: Cipher>(cipher: &C, direction: Direction, mut register: u128, data: &mut [u8]) {
+fn feed_back_bits<C: Cipher>(
+    cipher: &C,
+    direction: Direction,
+    mut register: u128,
+    data: &mut [u8],
+    pace: &mut Pace<'_>,
+) -> Result<()> {
     for byte in data {
+        pace.step(8 * BLOCK)?;
         let read = *byte;
         for position in (0..8).rev() {
             let mask = (cipher.encrypted(register) >> 127) as u8;
@@ -235,22 +282,38 @@ fn feed_back_bits<C: Cipher>(cipher: &C, direction: Direction, mut register: u12
             register = register << 1 | u128::from(sealed >> position & 1);
         }
     }
+    Ok(())
 }
 
 /// Output feedback: the data is combined with the cipher text of the register, then with the cipher text of
 /// that, and so on.
-fn key_stream<C: Cipher>(cipher: &C, mut register: u128, data: &mut [u8]) {
+fn key_stream<C: Cipher>(cipher: &C, mut register: u128, data: &mut [u8], pace: &mut Pace<'_>) -> Result<()> {
     for segment in data.chunks_mut(BLOCK) {
+        pace.step(BLOCK)?;
         register = cipher.encrypted(register);
         for (byte, mask) in segment.iter_mut().zip(register.to_be_bytes()) {
             *byte ^= mask;
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EvalContext;
+
+    fn run(
+        mode: BlockEncryption,
+        direction: Direction,
+        key: &[u8],
+        iv: [u8; BLOCK],
+        data: &[u8],
+    ) -> Option<Vec<u8>> {
+        let input = (iv, data.to_vec());
+        mode.run(direction, key, input, &mut Pace::of(&EvalContext::default()))
+            .unwrap()
+    }
 
     #[test]
     fn every_mode_has_its_name_and_gives_back_what_it_took() {
@@ -260,13 +323,17 @@ mod tests {
             let iv = [7; BLOCK];
             for length in 0..50 {
                 let plain: Vec<u8> = (0..length).collect();
-                let sealed = mode.encrypt(&key, iv, plain.clone()).unwrap_or_default();
+                let sealed = run(mode, Direction::Encrypt, &key, iv, &plain).unwrap_or_default();
                 if length > 0 {
                     assert_ne!(sealed, plain, "{name}");
                 }
-                assert_eq!(mode.decrypt(&key, iv, sealed), Some(plain), "{name}");
+                assert_eq!(
+                    run(mode, Direction::Decrypt, &key, iv, &sealed),
+                    Some(plain),
+                    "{name}"
+                );
             }
-            assert_eq!(mode.encrypt(&key[1..], iv, Vec::new()), None, "{name}");
+            assert_eq!(run(mode, Direction::Encrypt, &key[1..], iv, &[]), None, "{name}");
         }
     }
 
@@ -275,7 +342,7 @@ mod tests {
         let mode = BlockEncryption::default();
         let key = [1; 16];
         for garbage in [&[][..], &[0; 15], &[0; 16], &[9; 33]] {
-            assert_eq!(mode.decrypt(&key, [0; BLOCK], garbage.to_vec()), None);
+            assert_eq!(run(mode, Direction::Decrypt, &key, [0; BLOCK], garbage), None);
         }
     }
 }

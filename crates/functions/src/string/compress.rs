@@ -34,6 +34,8 @@ static FUNCTIONS: &[FunctionDef] = &[
 
 /// The bits of the first four bytes that are the length.
 const LENGTH_MASK: u32 = 0x3fff_ffff;
+/// So much is compressed or read between two looks at the interruption.
+const PIECE: usize = 256 << 10;
 /// MySQL's compression level.
 const LEVEL: Compression = Compression::new(6);
 /// The most bytes that RANDOM_BYTES returns.
@@ -55,8 +57,11 @@ fn compress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     }
     let length = u32::try_from(plain.len()).map_or(LENGTH_MASK, |length| length & LENGTH_MASK);
     let mut encoder = ZlibEncoder::new(length.to_le_bytes().to_vec(), LEVEL);
-    let written = encoder.write_all(&plain).and_then(|()| encoder.finish());
-    let mut packed = written.map_err(Error::internal)?;
+    for piece in plain.chunks(PIECE) {
+        call.ctx.count_work(piece.len())?;
+        encoder.write_all(piece).map_err(Error::internal)?;
+    }
+    let mut packed = encoder.finish().map_err(Error::internal)?;
     if packed.last() == Some(&b' ') {
         packed.push(b'.');
     }
@@ -90,7 +95,14 @@ fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     // data is decompressed, because the stated length cannot be trusted.
     let mut plain = Vec::new();
     let mut decoder = ZlibDecoder::new(data).take(u64::from(length) + 1);
-    match decoder.read_to_end(&mut plain) {
+    let read = loop {
+        call.ctx.count_work(PIECE)?;
+        match decoder.by_ref().take(PIECE as u64).read_to_end(&mut plain) {
+            Ok(PIECE) => {}
+            end => break end,
+        }
+    };
+    match read {
         Ok(_) if plain.len() <= length as usize => Ok(Value::Bytes(plain)),
         Err(error) if error.kind() != ErrorKind::UnexpectedEof => corrupted(call),
         // The data is too long, or, according to zlib, incomplete.

@@ -26,7 +26,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         1,
         1,
         |b| resolve(b, 32),
-        |c, a| Ok(hex(&Md5::digest(bytes(c, a)))),
+        |c, a| digest::<Md5>(c, &bytes(c, a)),
     )
     .infallible(),
     function(
@@ -34,7 +34,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         1,
         1,
         |b| resolve(b, 40),
-        |c, a| Ok(hex(&Sha1::digest(bytes(c, a)))),
+        |c, a| digest::<Sha1>(c, &bytes(c, a)),
     )
     .infallible(),
     function("sha2", 2, 2, resolve_sha2, sha2).nullability(Nullability::Always),
@@ -80,8 +80,17 @@ pub(super) fn argument_bytes(call: &Call<'_>, args: &[Datum<'_>], index: usize) 
     }
 }
 
-fn hex(digest: &[u8]) -> Value {
-    Value::String(hex_digits(digest).to_ascii_lowercase())
+/// Takes long data in pieces, because it may be interrupted.
+fn digest<D: Digest>(call: &Call<'_>, data: &[u8]) -> Result<Value> {
+    const PIECE: usize = 64 << 10;
+    let mut digest = D::new();
+    for (index, piece) in data.chunks(PIECE).enumerate() {
+        if index > 0 {
+            call.ctx.count_work(PIECE)?;
+        }
+        digest.update(piece);
+    }
+    Ok(Value::String(hex_digits(&digest.finalize()).to_ascii_lowercase()))
 }
 
 fn resolve_sha2(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -95,10 +104,10 @@ fn resolve_sha2(binding: &mut Binding<'_>) -> Result<SqlType> {
 fn sha2(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let data = bytes(call, args);
     Ok(match args.get(1).map_or(0, Datum::int) {
-        224 => hex(&Sha224::digest(data)),
-        0 | 256 => hex(&Sha256::digest(data)),
-        384 => hex(&Sha384::digest(data)),
-        512 => hex(&Sha512::digest(data)),
+        224 => digest::<Sha224>(call, &data)?,
+        0 | 256 => digest::<Sha256>(call, &data)?,
+        384 => digest::<Sha384>(call, &data)?,
+        512 => digest::<Sha512>(call, &data)?,
         _ => {
             let message = "Incorrect parameters in the call to native function 'sha2'";
             call.ctx.warn(errno::ER_WRONG_FCT_PARAMETERS, message)?;

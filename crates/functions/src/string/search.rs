@@ -10,6 +10,7 @@ use crate::bind::env::TypeEnv;
 use crate::datum::Datum;
 use crate::datum::compare_same;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
+use crate::pace::{Pace, Steps, Unwatched, is_short};
 use crate::registry::{Alias, Family, MANY, function};
 
 pub(crate) static FAMILY: Family = Family {
@@ -61,7 +62,7 @@ fn locate(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let Ok(from) = usize::try_from(from.saturating_sub(1)) else {
         return Ok(Value::Int(0));
     };
-    let found = find(text, needle, from, call.arg_type(1).collation);
+    let found = find(text, needle, from, call.arg_type(1).collation, call)?;
     Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
 }
 
@@ -69,41 +70,67 @@ fn instr(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, needle] = args else {
         return Ok(Value::Null);
     };
-    let found = find(text, needle, 0, call.arg_type(0).collation);
+    let found = find(text, needle, 0, call.arg_type(0).collation, call)?;
     Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
 }
 
 /// The position, in characters from 0, of `needle` in `text` at or after `from`.
-fn find(text: &Datum<'_>, needle: &Datum<'_>, from: usize, collation: Collation) -> Option<usize> {
+fn find(
+    text: &Datum<'_>,
+    needle: &Datum<'_>,
+    from: usize,
+    collation: Collation,
+    call: &Call<'_>,
+) -> Result<Option<usize>> {
+    if is_short(text.bytes().len(), needle.bytes().len()) {
+        let Ok(found) = search(text, needle, from, collation, Unwatched);
+        return Ok(found);
+    }
+    search(text, needle, from, collation, Pace::of(call.ctx))
+}
+
+fn search<S: Steps>(
+    text: &Datum<'_>,
+    needle: &Datum<'_>,
+    from: usize,
+    collation: Collation,
+    steps: S,
+) -> Result<Option<usize>, S::Stop> {
     let total = length(text);
     if from > total {
-        return None;
+        return Ok(None);
     }
     let wanted = length(needle);
     if wanted == 0 {
-        return Some(from);
+        return Ok(Some(from));
     }
     let (Datum::String(text), Datum::String(needle)) = (text, needle) else {
-        return find_units(text.bytes(), needle.bytes(), from, |a, b| a == b);
+        return find_units(text.bytes(), needle.bytes(), from, steps, |a, b| a == b);
     };
     if text.is_ascii() && needle.is_ascii() && (collation.is_bytewise() || collation.folds_ascii()) {
         let (text, needle) = (text.as_bytes(), needle.as_bytes());
         return match collation.is_bytewise() {
-            true => find_units(text, needle, from, |a, b| a == b),
-            false => find_units(text, needle, from, |a, b| a.eq_ignore_ascii_case(b)),
+            true => find_units(text, needle, from, steps, |a, b| a == b),
+            false => find_units(text, needle, from, steps, |a, b| a.eq_ignore_ascii_case(b)),
         };
     }
     if matches!(collation.charset(), Charset::Utf8mb4 | Charset::Utf8mb3) {
-        return find_bytes(text, needle, from, collation);
+        return find_bytes(text, needle, from, collation, steps);
     }
     let text: Vec<char> = text.chars().collect();
     let needle: Vec<char> = needle.chars().collect();
-    find_units(&text, &needle, from, |a, b| same(*a, *b, collation))
+    find_units(&text, &needle, from, steps, |a, b| same(*a, *b, collation))
 }
 
 /// Searches as MySQL does if characters have several bytes: it compares as many bytes as the needle has. So
 /// text that equals the needle under the collation but has another length is not found.
-fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Option<usize> {
+fn find_bytes<S: Steps>(
+    text: &str,
+    needle: &str,
+    from: usize,
+    collation: Collation,
+    mut steps: S,
+) -> Result<Option<usize>, S::Stop> {
     let uses_uca = matches!(
         collation,
         Collation::Utf8mb40900AiCi | Collation::Utf8mb4UnicodeCi | Collation::Utf8mb3UnicodeCi
@@ -123,8 +150,13 @@ fn find_bytes(text: &str, needle: &str, from: usize, collation: Collation) -> Op
             collation.equal(window.as_bytes(), needle.as_bytes()) && spaces(window) == spaces(needle)
         })
     };
-    let found = text.char_indices().skip(from).position(|(at, _)| is_here(at))?;
-    Some(from + found)
+    for (character, (at, _)) in text.char_indices().enumerate().skip(from) {
+        steps.step(needle.len())?;
+        if is_here(at) {
+            return Ok(Some(character));
+        }
+    }
+    Ok(None)
 }
 
 fn same(a: char, b: char, collation: Collation) -> bool {
@@ -134,10 +166,21 @@ fn same(a: char, b: char, collation: Collation) -> bool {
             && collation.equal(a.encode_utf8(&mut x).as_bytes(), b.encode_utf8(&mut y).as_bytes())
 }
 
-fn find_units<T>(text: &[T], needle: &[T], from: usize, same: impl Fn(&T, &T) -> bool) -> Option<usize> {
-    let mut windows = text.get(from..)?.windows(needle.len());
-    let at = windows.position(|w| w.iter().zip(needle).all(|(a, b)| same(a, b)))?;
-    Some(from + at)
+fn find_units<T, S: Steps>(
+    text: &[T],
+    needle: &[T],
+    from: usize,
+    mut steps: S,
+    same: impl Fn(&T, &T) -> bool,
+) -> Result<Option<usize>, S::Stop> {
+    let rest = text.get(from..).unwrap_or_default();
+    for (at, window) in rest.windows(needle.len()).enumerate() {
+        steps.step(needle.len())?;
+        if window.iter().zip(needle).all(|(a, b)| same(a, b)) {
+            return Ok(Some(from + at));
+        }
+    }
+    Ok(None)
 }
 
 fn resolve_replace(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -162,9 +205,32 @@ fn replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     if from.is_empty() {
         return Ok(value_of(&call.ty, text.to_vec()));
     }
+    let most = call.ctx.max_allowed_packet;
+    let out = match is_short(text.len(), from.len()) {
+        true => {
+            let Ok(out) = replaced(text, from, to, most, Unwatched);
+            out
+        }
+        false => replaced(text, from, to, most, Pace::of(call.ctx))?,
+    };
+    match out {
+        Some(out) => Ok(value_of(&call.ty, out)),
+        None => too_large(call),
+    }
+}
+
+/// The text with `to` for each `from`; `None` if it has more than `most` bytes.
+fn replaced<S: Steps>(
+    text: &[u8],
+    from: &[u8],
+    to: &[u8],
+    most: usize,
+    mut steps: S,
+) -> Result<Option<Vec<u8>>, S::Stop> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|r| !r.is_empty()) {
+        steps.step(from.len())?;
         if rest.starts_with(from) {
             out.extend_from_slice(to);
             at += from.len();
@@ -172,11 +238,11 @@ fn replace(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             out.extend(rest.first());
             at += 1;
         }
-        if out.len() > call.ctx.max_allowed_packet {
-            return too_large(call);
+        if out.len() > most {
+            return Ok(None);
         }
     }
-    Ok(value_of(&call.ty, out))
+    Ok(Some(out))
 }
 
 fn resolve_strcmp(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -323,9 +389,12 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     // MySQL searches delimiters from the end only if each character is a byte. This matters if they overlap:
     // 'aaa1' with the delimiter 'aa' gives '1', but 'a1' in other character sets.
     let from_end = count < 0 && call.ty.collation.charset().max_bytes_per_char() == 1;
-    let places = match from_end {
-        true => last_places(text, delimiter, wanted),
-        false => places(text, delimiter),
+    let places = match is_short(text.len(), delimiter.len()) {
+        true => {
+            let Ok(places) = places(text, delimiter, from_end.then_some(wanted), Unwatched);
+            places
+        }
+        false => places(text, delimiter, from_end.then_some(wanted), Pace::of(call.ctx))?,
     };
     let kept = if count > 0 {
         places.get(wanted - 1).and_then(|place| text.get(..*place))
@@ -339,11 +408,24 @@ fn substring_index(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     Ok(value_of(&call.ty, kept.unwrap_or(text).to_vec()))
 }
 
-/// Where delimiters begin, searched from the start.
-fn places(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
+/// Where delimiters begin: all, searched from the start, or the last so many, the last one first.
+fn places<S: Steps>(
+    text: &[u8],
+    delimiter: &[u8],
+    last: Option<usize>,
+    steps: S,
+) -> Result<Vec<usize>, S::Stop> {
+    match last {
+        Some(wanted) => last_places(text, delimiter, wanted, steps),
+        None => all_places(text, delimiter, steps),
+    }
+}
+
+fn all_places<S: Steps>(text: &[u8], delimiter: &[u8], mut steps: S) -> Result<Vec<usize>, S::Stop> {
     let mut places = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|r| r.len() >= delimiter.len()) {
+        steps.step(delimiter.len())?;
         if rest.starts_with(delimiter) {
             places.push(at);
             at += delimiter.len();
@@ -351,14 +433,19 @@ fn places(text: &[u8], delimiter: &[u8]) -> Vec<usize> {
             at += 1;
         }
     }
-    places
+    Ok(places)
 }
 
-/// The last `wanted` places, the last one first.
-fn last_places(text: &[u8], delimiter: &[u8], wanted: usize) -> Vec<usize> {
+fn last_places<S: Steps>(
+    text: &[u8],
+    delimiter: &[u8],
+    wanted: usize,
+    mut steps: S,
+) -> Result<Vec<usize>, S::Stop> {
     let mut places = Vec::new();
     let mut rest = text;
     while places.len() < wanted && !rest.is_empty() {
+        steps.step(delimiter.len())?;
         match rest.strip_suffix(delimiter) {
             Some(before) => {
                 places.push(before.len());
@@ -367,5 +454,5 @@ fn last_places(text: &[u8], delimiter: &[u8], wanted: usize) -> Vec<usize> {
             None => rest = &rest[..rest.len() - 1],
         }
     }
-    places
+    Ok(places)
 }

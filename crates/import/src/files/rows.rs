@@ -22,6 +22,8 @@ use crate::whole::{self, Whole};
 /// Where the journal has a file that is loaded by one statement. No part begins there.
 const WHOLE_FILE: u64 = u64::MAX;
 
+const ER_BAD_DB_ERROR: u16 = 1049;
+
 /// Some rows of a file, as lines.
 struct Rows {
     begins_at: u64,
@@ -133,7 +135,7 @@ impl Loader<'_, '_> {
         let table = self.table_of(input)?;
         let found = parquet::Rows::open(path)?;
         if let Some(database) = &input.database {
-            self.client.run(&format!("USE {}", quoted(database)))?;
+            self.use_database(database)?;
         }
         self.client.run(&found.create_table(&table))?;
         let format = Arc::new(parquet::format());
@@ -157,6 +159,19 @@ impl Loader<'_, '_> {
         };
         let file = self.file_of_rows(input, table, &format, load);
         self.load_rows(&file, &mut rows, show)
+    }
+
+    /// Makes the database if there is none: files without statements cannot.
+    fn use_database(&mut self, database: &str) -> Result<()> {
+        let using = format!("USE {}", quoted(database));
+        match self.client.run(&using) {
+            Err(error) if error.code() == ER_BAD_DB_ERROR => {
+                let create = format!("CREATE DATABASE IF NOT EXISTS {}", quoted(database));
+                self.client.run(&create)?;
+                self.client.run(&using)
+            }
+            done => done,
+        }
     }
 
     /// A file of lines that a dump has beside a statement, which comes behind `settings`.

@@ -35,13 +35,16 @@ fn leads_index(table: &Table, column: usize) -> bool {
     indexes.any(|index| index.parts.iter().any(|part| part.column == column))
 }
 
-/// Whether the column's value is always the expression's own, and compared in the same way.
+/// Whether the column's value is the expression's own, and compared in the same way.
 fn holds_all_values(expr: &SqlType, column: &SqlType) -> bool {
     match column.kind {
         TypeKind::Char | TypeKind::VarChar => {
             expr.is_string() && expr.collation == column.collation && expr.length <= column.length
         }
-        TypeKind::BigInt => expr.is_integer() && expr.unsigned == column.unsigned,
+        // As in MySQL, a value that was cut to the column's type, which is an error in strict mode, is not looked for.
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Int | TypeKind::BigInt => {
+            expr.is_integer() && expr.unsigned == column.unsigned
+        }
         TypeKind::Date | TypeKind::DateTime | TypeKind::Time => {
             expr.kind == column.kind && expr.decimals == column.decimals
         }

@@ -8,12 +8,13 @@ use types::Result;
 
 use super::graph::{JoinGraph, Set};
 use super::hinted::OrderHints;
-use crate::OptimizerEnv;
+use crate::conditions::filtered;
 use crate::cost;
 use crate::expr::all;
 use crate::physical::builder::Builder;
 use crate::physical::join_keys::key_of;
 use crate::physical::lookup::{self, table_of};
+use crate::{OptimizerEnv, Rule};
 
 /// The cheapest way to join a set of relations.
 #[derive(Debug, Clone)]
@@ -173,7 +174,7 @@ impl<'a, 'b> Search<'a, 'b> {
                     }
             }
         };
-        let compared = if has_key && self.builder.env.switches.hash_join {
+        let compared = if has_key && self.builder.env.applies(Rule::HashJoin) {
             0.0
         } else {
             pairs * cost::PAIR
@@ -280,7 +281,7 @@ impl<'a, 'b> Search<'a, 'b> {
                 .iter()
                 .filter(|condition| condition.needs == plan.set);
             let conditions = of_it.map(|condition| condition.expr.clone()).collect();
-            return crate::rules::filtered(self.graph.relations[number].rel.clone(), conditions, env);
+            return filtered(self.graph.relations[number].rel.clone(), conditions, env);
         };
         let side = |set: Set| {
             let plan = self.plans.get(&set);
@@ -301,6 +302,6 @@ impl<'a, 'b> Search<'a, 'b> {
             condition: all(on, env.types)?,
             straight: true,
         });
-        crate::rules::filtered(join, above, env)
+        filtered(join, above, env)
     }
 }

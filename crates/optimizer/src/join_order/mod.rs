@@ -17,6 +17,7 @@ mod relation;
 use planner::logical::{ColumnId, Join, Logical};
 use types::Result;
 
+use crate::Rule;
 use crate::physical::builder::Builder;
 
 /// Relations whose orders are all compared.
@@ -24,7 +25,7 @@ const EXACT_MAX: usize = 12;
 
 /// The same joins in the cheapest order, each with [`Join::straight`] set.
 pub fn order_joins(builder: &Builder<'_>, join: Join, wanted: &[ColumnId]) -> Result<Logical> {
-    if builder.env.assigns {
+    if builder.env.assigns || !builder.env.applies(Rule::JoinOrder) {
         return Ok(as_written(join));
     }
     let written = join.clone();

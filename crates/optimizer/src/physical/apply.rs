@@ -10,6 +10,8 @@ use types::{Error, Result, SqlType};
 use super::builder::{Builder, Built, Want};
 use super::hash_join::{self, cost_of_reading};
 use super::join_keys::{Split, key_of, split};
+use crate::Rule;
+use crate::conditions::filtered;
 use crate::cost;
 use crate::expr::{ColumnList, bare_column, ids, positioned, replace_in};
 use crate::rules::Unnested;
@@ -24,7 +26,7 @@ pub struct SemiByRows {
 
 /// Runs the subquery for each row, or joins with what it gives for all of them, whichever is cheaper.
 pub fn build(builder: &Builder<'_>, apply: Apply, want: &Want) -> Result<Built> {
-    let may_unnest = builder.env.switches.subquery_to_derived;
+    let may_unnest = builder.env.applies(Rule::ScalarAggregate);
     let unnested = match may_unnest && builder.may_compare() {
         true => crate::rules::unnested(&apply, &|| builder.new_column(), builder.env)?,
         false => None,
@@ -172,7 +174,7 @@ pub fn semi_join_by_rows(
     if !builder.may_compare() || !conditions.iter().all(functions::is_deterministic) {
         return Ok(None);
     }
-    let mut subquery = crate::rules::filtered(right, conditions.to_vec(), builder.env)?;
+    let mut subquery = filtered(right, conditions.to_vec(), builder.env)?;
     let outer = take_outer(builder, &mut subquery, left_ids);
     if outer.is_empty() && builder.is_analytical() {
         return Ok(None);

@@ -15,9 +15,6 @@ use crate::expr::ColumnList;
 /// The executor of a plan that only one of them can run.
 pub const ONLY: Route = Route::Transactional;
 
-/// Ids from here on are of columns that the optimizer adds.
-const ADDED_COLUMNS: usize = 1 << 40;
-
 /// A subquery in two forms, inside one in two forms, and so on, is built twice as often at each level.
 const ALTERNATIVES_MAX: u32 = 3;
 
@@ -30,8 +27,8 @@ pub struct Builder<'a> {
     pub slots: Cell<usize>,
     /// How many alternatives are being built within each other.
     alternatives: Cell<u32>,
-    /// How many columns have been added to the statement's.
-    added_columns: Cell<usize>,
+    /// The id of the next column that is added to the statement's.
+    next_column: Cell<ColumnId>,
     /// For which executor the plan is made. `None`: that is decided with the access path of its only table.
     pub route: Cell<Option<Route>>,
     pub distinct: RefCell<DistinctValues>,
@@ -129,13 +126,14 @@ impl Want {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(env: &'a OptimizerEnv<'a>) -> Self {
+    /// `next_column`: the first id that the statement has not used.
+    pub fn new(env: &'a OptimizerEnv<'a>, next_column: ColumnId) -> Self {
         Self {
             env,
             possible_keys: RefCell::default(),
             slots: Cell::new(0),
             alternatives: Cell::new(0),
-            added_columns: Cell::new(0),
+            next_column: Cell::new(next_column),
             route: Cell::new(Some(ONLY)),
             distinct: RefCell::default(),
             is_query: Cell::new(false),
@@ -179,9 +177,9 @@ impl<'a> Builder<'a> {
 
     /// A column that the statement does not have.
     pub fn new_column(&self) -> ColumnId {
-        let number = self.added_columns.get();
-        self.added_columns.set(number + 1);
-        ColumnId(ADDED_COLUMNS + number)
+        let id = self.next_column.get();
+        self.next_column.set(ColumnId(id.0 + 1));
+        id
     }
 
     /// Whether a subquery may be built in a second form.

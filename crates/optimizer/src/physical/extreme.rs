@@ -10,6 +10,7 @@ use types::Result;
 
 use super::builder::{Builder, Built, Want};
 use super::scan::{self, offsets, over_offsets};
+use crate::Rule;
 use crate::access::{self, RowLimit};
 use crate::constant::Gate;
 use crate::expr::bare_column;
@@ -73,6 +74,7 @@ fn one_row(
         || get.locking.is_some()
         || get.table.is_virtual()
         || builder.route.get() == Some(Route::Analytical)
+        || !builder.env.applies(Rule::Extreme)
     {
         return Ok(None);
     }

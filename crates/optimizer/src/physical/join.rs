@@ -9,6 +9,7 @@ use super::builder::{Builder, Built, Want};
 use super::hash_join::{self, cost_of_reading};
 use super::join_keys::{Split, split};
 use super::lookup::{self, table_of};
+use crate::Rule;
 use crate::expr::{ColumnList, ids, into_conjuncts};
 use crate::join_order::order_joins;
 
@@ -71,7 +72,7 @@ fn in_order(builder: &Builder<'_>, join: logical::Join, want: &Want) -> Result<B
     let right = builder.build(*join.right, &Want::of(of_right.0))?;
     let share = builder.distinct.borrow().share_of_all(&conditions);
     let rows = rows_of(kind, left.rows, left.rows * right.rows * share);
-    let parts = match builder.env.switches.hash_join {
+    let parts = match builder.env.applies(Rule::HashJoin) {
         true => split(conditions, &left_ids, &right_ids),
         false => Split {
             keys: Vec::new(),

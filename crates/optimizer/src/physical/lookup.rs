@@ -12,9 +12,10 @@ use types::Result;
 
 use super::builder::{Builder, Built, Want};
 use super::hash_join;
-use super::left_columns::{as_constants, names_left, restore};
-use super::lookup_rows::rows_of_lookup;
+use super::left_columns::LeftColumns;
+use super::lookup_rows::RowsOfLookup;
 use super::scan::{self, offsets, over_offsets, selectivity};
+use crate::Rule;
 use crate::access::{self, Chosen};
 use crate::cost;
 use crate::estimates::TableEstimate;
@@ -60,6 +61,10 @@ pub fn find(
     left: &[ColumnId],
     columns: &[ColumnId],
 ) -> Result<Option<Lookup>> {
+    if !builder.env.applies(Rule::LookupJoin) {
+        return Ok(None);
+    }
+    let left = LeftColumns::of(builder, left);
     let mut conjuncts = Vec::new();
     if let Some(filter) = filter {
         into_conjuncts(filter.clone(), &mut conjuncts);
@@ -68,13 +73,12 @@ pub fn find(
     for condition in conditions {
         let mut condition = condition.clone();
         let named = columns_of(&condition);
-        let about_pair =
-            named.iter().any(|id| left.contains(id)) && named.iter().any(|id| !left.contains(id));
+        let about_pair = named.iter().any(|id| left.has(id)) && named.iter().any(|id| !left.has(id));
         if !about_pair || !functions::is_deterministic(&condition) {
             residual.push(condition);
             continue;
         }
-        as_constants(&mut condition, left);
+        left.as_constants(&mut condition);
         conjuncts.push(condition);
     }
     let columns = offsets(get, columns);
@@ -86,13 +90,13 @@ pub fn find(
         conjuncts,
         &columns,
     ))?;
-    if !reads_left(&chosen.access) {
+    if !reads_left(left, &chosen.access) {
         return Ok(None);
     }
     let keys = std::mem::take(&mut chosen.possible_keys);
     Ok(Some(Lookup {
         keys,
-        ..by_path(builder, kind, get, chosen, residual)
+        ..by_path(builder, kind, get, left, chosen, residual)
     }))
 }
 
@@ -100,11 +104,20 @@ fn by_path(
     builder: &Builder<'_>,
     kind: logical::JoinKind,
     get: &Get,
+    left: LeftColumns<'_>,
     mut chosen: Chosen,
     mut residual: Vec<Expr>,
 ) -> Lookup {
     let estimate = TableEstimate::new(&get.table, builder.env.estimates);
-    let mut found = rows_of_lookup(&builder.distinct.borrow(), &chosen.access, &get.table, &estimate);
+    let distinct = &builder.distinct.borrow();
+    let mut found = RowsOfLookup {
+        distinct,
+        left,
+        estimate: &estimate,
+    }
+    .of(&chosen.access, &get.table);
+    let names_left = |expr: &Expr| left.is_named_in(expr);
+    let mut restore = |expr: &mut Expr| left.restore(expr);
     let ends_at_first = matches!(kind, logical::JoinKind::Semi | logical::JoinKind::Anti);
     if ends_at_first && residual.is_empty() && !chosen.residual.iter().any(names_left) {
         found = found.min(1.0 / selectivity(&chosen.residual, &estimate));
@@ -214,12 +227,12 @@ pub fn join(
 }
 
 /// Whether a path finds rows by the left side's columns: all parts of a union.
-fn reads_left(access: &Access) -> bool {
+fn reads_left(left: LeftColumns<'_>, access: &Access) -> bool {
     match access {
-        Access::Union { parts } => parts.iter().all(reads_left),
+        Access::Union { parts } => parts.iter().all(|part| reads_left(left, part)),
         access => {
             let mut named = false;
-            access.expressions(&mut |expr| named |= names_left(expr));
+            access.expressions(&mut |expr| named |= left.is_named_in(expr));
             named
         }
     }

@@ -22,10 +22,10 @@ use functions::eval::is_fallible;
 use planner::plan::{Rel, Route, SortKey, TableScan};
 use types::{Result, SqlType, Value};
 
-use crate::OptimizerEnv;
 use crate::estimates::TableEstimate;
 use crate::expr::all;
 use crate::limit::rows_wanted;
+use crate::{OptimizerEnv, Rule};
 
 /// The largest share of a scan's rows that the stores may return: if many threads could decode all rows here
 /// instead, and for groups.
@@ -42,7 +42,7 @@ pub struct Pushdown<'a> {
 
 impl Pushdown<'_> {
     pub fn apply(&self, rel: &mut Rel) -> Result<()> {
-        if !self.env.switches.engine_condition_pushdown {
+        if !self.env.applies(Rule::Pushed) {
             return Ok(());
         }
         if let Some(pushed) = self.pushed(rel)? {

@@ -10,6 +10,7 @@ use types::Result;
 
 use super::builder::{Builder, Built, Want};
 use super::route;
+use crate::Rule;
 use crate::access::{self, Chosen, Request, RowLimit};
 use crate::constant::Gate;
 use crate::estimates::TableEstimate;
@@ -94,7 +95,8 @@ fn ends_of_groups(
     let is_plain = builder.is_query.get()
         && get.locking.is_none()
         && get.as_of.is_none()
-        && get.table.partitioning.is_none();
+        && get.table.partitioning.is_none()
+        && builder.env.applies(Rule::GroupEnds);
     if !is_plain || !constant.is_empty() || builder.route.get() == Some(Route::Analytical) {
         return Ok(None);
     }
@@ -131,13 +133,13 @@ pub fn request<'r>(
             .map(offset)
             .collect::<Option<_>>()
             .unwrap_or_default(),
-        limit: match builder.env.switches.prefer_ordering_index {
+        limit: match builder.env.applies(Rule::OrderingIndex) {
             true => want.limit,
             false => RowLimit::All,
         },
         hints: &get.hints,
         invisible: builder.env.switches.use_invisible_indexes,
-        unions: builder.env.switches.index_union,
+        unions: builder.env.applies(Rule::IndexUnion),
         named_partitions: get.partitions.as_deref(),
         estimate: TableEstimate::new(&get.table, builder.env.estimates),
     }

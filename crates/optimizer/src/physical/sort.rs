@@ -7,6 +7,7 @@ use types::Result;
 
 use super::builder::{Builder, Built, Want};
 use super::route;
+use crate::Rule;
 use crate::access::{RowLimit, is_constant};
 use crate::expr::{ColumnList, bare_column, positioned};
 use crate::limit::{literal_count, row_limit, rows_wanted};
@@ -46,7 +47,7 @@ pub fn build(builder: &Builder<'_>, input: Logical, mut keys: Vec<SortKey>, want
         built.rel = Rel::Sort {
             input: Box::new(built.rel),
             keys,
-            limit: want.fetch.clone(),
+            limit: want.fetch.clone().filter(|_| builder.env.applies(Rule::TopRows)),
         };
     }
     Ok(Built {

@@ -8,6 +8,7 @@ use types::Result;
 
 use super::builder::Builder;
 use super::scan::{expected, over_offsets};
+use crate::Rule;
 use crate::access::{self, Request, RowLimit, is_constant};
 use crate::constant::Gate;
 use crate::estimates::TableEstimate;
@@ -39,7 +40,7 @@ pub fn build(builder: &Builder<'_>, target: LogicalTarget) -> Result<Target> {
         },
         hints: &get.hints,
         invisible: builder.env.switches.use_invisible_indexes,
-        unions: builder.env.switches.index_union,
+        unions: builder.env.applies(Rule::IndexUnion),
         named_partitions: get.partitions.as_deref(),
         estimate: TableEstimate::new(&get.table, builder.env.estimates),
     };

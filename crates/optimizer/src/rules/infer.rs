@@ -9,12 +9,15 @@ use functions::Expr;
 use planner::logical::ColumnId;
 use types::Result;
 
-use crate::OptimizerEnv;
 use crate::access::is_constant;
 use crate::expr::{bare_column, equality};
+use crate::{OptimizerEnv, Rule};
 
 /// Adds the conditions that follow.
 pub fn constants(conditions: &mut Vec<Expr>, env: &OptimizerEnv<'_>) -> Result<()> {
+    if !env.applies(Rule::Infer) {
+        return Ok(());
+    }
     let mut pairs: Vec<(Expr, Expr)> = Vec::new();
     let mut known: Vec<(ColumnId, Expr)> = Vec::new();
     for condition in conditions.iter() {

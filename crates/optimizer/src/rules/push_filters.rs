@@ -21,16 +21,19 @@ use planner::logical::{
 };
 use types::Result;
 
-use super::conditions::{filtered, is_free_of, take};
 use super::{infer, outer_join, semi_join};
-use crate::OptimizerEnv;
+use crate::conditions::{filtered, is_free_of, take};
 use crate::expr::ids;
 use crate::expr::{all, bare_column, into_conjuncts, replace_columns, size};
+use crate::{OptimizerEnv, Rule};
 
 /// A condition that would be larger over the columns below stays above.
 const PUSHED_NODES: usize = 500;
 
 pub fn apply(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()> {
+    if !env.applies(Rule::PushFilters) {
+        return Ok(());
+    }
     let pass = Pass {
         env,
         uses: RefCell::default(),
@@ -47,6 +50,9 @@ pub fn apply(query: &mut LogicalQuery, env: &OptimizerEnv<'_>) -> Result<()> {
 
 /// An operator with its conditions pushed down, outside of a whole query.
 pub fn push_down(rel: Logical, env: &OptimizerEnv<'_>) -> Result<Logical> {
+    if !env.applies(Rule::PushFilters) {
+        return Ok(rel);
+    }
     let pass = Pass {
         env,
         uses: RefCell::default(),
@@ -102,7 +108,7 @@ impl Pass<'_> {
             } => {
                 let below = match rollup {
                     Some(_) => Vec::new(),
-                    None if !self.env.switches.derived_condition_pushdown => Vec::new(),
+                    None if !self.env.applies(Rule::PushBelowGroups) => Vec::new(),
                     None => under_names(&mut above, &keys),
                 };
                 let rel = Logical::Aggregate {
@@ -114,7 +120,7 @@ impl Pass<'_> {
                 filtered(rel, above, self.env)
             }
             Logical::Window { input, window, calls } => {
-                let below = match self.env.switches.derived_condition_pushdown {
+                let below = match self.env.applies(Rule::PushBelowGroups) {
                     true => under_partitions(&mut above, &window),
                     false => Vec::new(),
                 };
@@ -130,7 +136,7 @@ impl Pass<'_> {
                 keys,
             }),
             Logical::Distinct { input } => {
-                let pushes = self.env.switches.derived_condition_pushdown;
+                let pushes = self.env.applies(Rule::PushBelowGroups);
                 let below = take(&mut above, |condition| {
                     pushes && distinguishes_no_equals(condition)
                 });
@@ -195,7 +201,9 @@ impl Pass<'_> {
     }
 
     fn join(&self, mut join: Join, mut above: Vec<Expr>) -> Result<Logical> {
-        outer_join::simplify(&mut join, &above);
+        if self.env.applies(Rule::OuterJoin) {
+            outer_join::simplify(&mut join, &above);
+        }
         let (left, right) = (ids(&join.left), ids(&join.right));
         let mut on = Vec::new();
         if let Some(condition) = join.condition.take() {
@@ -247,7 +255,7 @@ impl Pass<'_> {
         let made = match &mut apply.kind {
             ApplyKind::Exists { mark } | ApplyKind::Any { mark, .. } => {
                 let mark = *mark;
-                if self.env.switches.semijoin
+                if self.env.applies(Rule::SemiJoin)
                     && self.uses.borrow().get(&mark) == Some(&1)
                     && let Some(join) = semi_join::of(&mut apply, mark, &mut above)
                 {
@@ -258,7 +266,9 @@ impl Pass<'_> {
             ApplyKind::Scalar { columns } => columns.clone(),
             ApplyKind::Lateral { .. } => {
                 let rows = ids(&apply.subquery);
-                outer_join::simplify_lateral(&mut apply.kind, &rows, &above);
+                if self.env.applies(Rule::OuterJoin) {
+                    outer_join::simplify_lateral(&mut apply.kind, &rows, &above);
+                }
                 let input = ids(&apply.input).into_iter().collect();
                 if apply.subquery.outer_columns().is_disjoint(&input)
                     && let ApplyKind::Lateral { left, condition } = &mut apply.kind
@@ -286,7 +296,7 @@ impl Pass<'_> {
     fn set_operation(&self, mut operation: SetOperation, mut above: Vec<Expr>) -> Result<Logical> {
         let counts = operation.all && operation.operator == SetOperator::Union;
         let below = take(&mut above, |condition| {
-            self.env.switches.derived_condition_pushdown
+            self.env.applies(Rule::PushBelowGroups)
                 && functions::is_deterministic(condition)
                 && (counts || distinguishes_no_equals(condition))
         });

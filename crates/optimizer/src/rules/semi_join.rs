@@ -13,6 +13,7 @@ use functions::Expr;
 use planner::logical::columns_of;
 use planner::logical::{Apply, ApplyKind, ColumnId, Join, JoinKind, Logical};
 
+use crate::conditions;
 use crate::expr::ids;
 use crate::expr::{bare_column, into_conjuncts};
 use crate::limit::literal_count;
@@ -57,7 +58,7 @@ pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Jo
         kind: if wanted { JoinKind::Semi } else { JoinKind::Anti },
         left: std::mem::replace(&mut apply.input, Box::new(Logical::OneRow)),
         right: Box::new(subquery),
-        condition: super::conditions::and(conditions),
+        condition: conditions::and(conditions),
         straight: false,
     })
 }
@@ -111,7 +112,7 @@ pub fn free(rel: &mut Logical, outer: &[ColumnId], conditions: &mut Vec<Expr>) -
             }
             free(input, outer, conditions)?;
             conditions.extend(taken);
-            match super::conditions::and(left) {
+            match conditions::and(left) {
                 Some(left) => *predicate = left,
                 None => *rel = std::mem::replace(&mut **input, Logical::OneRow),
             }
@@ -146,7 +147,7 @@ pub fn free(rel: &mut Logical, outer: &[ColumnId], conditions: &mut Vec<Expr>) -
                         into_conjuncts(condition, &mut all);
                         let (taken, left): (Vec<Expr>, Vec<Expr>) = all.into_iter().partition(is_outer);
                         conditions.extend(taken);
-                        join.condition = super::conditions::and(left);
+                        join.condition = conditions::and(left);
                     }
                 }
                 JoinKind::Left | JoinKind::Semi | JoinKind::Anti => free(&mut join.left, outer, conditions)?,

@@ -400,6 +400,15 @@ fn bind_show(binder: &Binder<'_>, show: &ShowStatement) -> Result<Show> {
     Ok(match show {
         ShowStatement::OfServer(show) => Show::OfServer(show.clone()),
         ShowStatement::OfDatabase {
+            target: Target::OpenTables,
+            database,
+            filter,
+            ..
+        } => Show::OpenTables {
+            database: database.clone(),
+            filter: filter.clone(),
+        },
+        ShowStatement::OfDatabase {
             target,
             database,
             full,
@@ -414,7 +423,6 @@ fn bind_show(binder: &Binder<'_>, show: &ShowStatement) -> Result<Show> {
             };
             match target {
                 Target::TableStatus => Show::TableStatus { database, filter },
-                Target::OpenTables => empty("OPEN TABLES", database, filter),
                 Target::Triggers => empty("TRIGGERS", database, filter),
                 Target::Events => empty("EVENTS", database, filter),
                 _ => Show::Tables {
@@ -438,7 +446,11 @@ fn bind_show(binder: &Binder<'_>, show: &ShowStatement) -> Result<Show> {
             let table = binder.table_name(table)?;
             let filter = filter.clone();
             match target {
-                Target::Index => Show::Index { table, filter },
+                Target::Index => Show::Index {
+                    table,
+                    extended: *full,
+                    filter,
+                },
                 Target::CreateTable => Show::CreateTable {
                     name: table,
                     is_view: false,

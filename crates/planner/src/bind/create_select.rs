@@ -32,8 +32,8 @@ pub(super) fn bind_create_table_select(
     let zero_dates = !binder.env.sql_mode.no_zero_date;
     let mut selected: Vec<Column> =
         query_definition::columns_of_query(binder, &select.query, &bound.columns, zero_dates);
-    // Integers of VALUES are BIGINT in a table, though not in a result.
-    let is_values = matches!(select.query.body, QueryBody::Values(_));
+    // Integers of several rows of VALUES are BIGINT in a table, though not in a result.
+    let is_values = matches!(&select.query.body, QueryBody::Values(rows) if rows.len() > 1);
     for (column, source) in selected.iter_mut().zip(&bound.columns) {
         if is_values && column.ty.kind == TypeKind::Int {
             column.ty = SqlType {

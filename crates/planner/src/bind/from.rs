@@ -318,6 +318,7 @@ fn locking_of(get: &Get, clauses: &[LockingClause]) -> Result<Option<Locking>> {
             LockWait::NoWait => LockingWait::NoWait,
             LockWait::SkipLocked => LockingWait::SkipLocked,
         },
+        of_write: false,
     }))
 }
 

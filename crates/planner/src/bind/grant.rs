@@ -126,7 +126,7 @@ fn check_granted_table(binder: &Binder<'_>, grant: &PrivilegeGrant) -> Result<()
     match grant
         .columns
         .iter()
-        .find(|(column, _)| table.column_offset(column).is_none())
+        .find(|(column, _)| table.public_column(column).is_none())
     {
         None => Ok(()),
         Some((column, _)) => Err(Error::new(

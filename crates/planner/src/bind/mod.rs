@@ -360,6 +360,7 @@ impl<'a> Binder<'a> {
             assigns: self.assigns,
             accesses,
             cacheable: self.cacheable.get(),
+            next_column: self.next_column(),
         })
     }
 

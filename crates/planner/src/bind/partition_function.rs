@@ -9,7 +9,7 @@ use schema::expression::StoredExpression;
 use schema::layout::{KeyParts, Width};
 use schema::limits::KEY_BYTES_MAX;
 use schema::model::Table;
-use schema::partition::function::{Level, LevelKind, MAXVALUE, PartitionFunction};
+use schema::partition::function::{Level, LevelKind, PartitionFunction, end_at_maxvalue};
 use schema::partition::{Bound, MAX_PARTITIONS, Method, Partition, PartitionBy, PartitionKey, Partitioning};
 use syntax::ast;
 use types::{Error, Result, SqlMode, SqlType, TypeKind, Value};
@@ -269,10 +269,7 @@ fn of_columns(
         let mut key = Vec::new();
         for (at, (bound, &column)) in bounds.iter().zip(columns).enumerate() {
             let value = match bound {
-                Bound::Maxvalue => {
-                    key.push(MAXVALUE);
-                    break;
-                }
+                Bound::Maxvalue => return Ok(end_at_maxvalue(&key)),
                 Bound::Null => Value::Null,
                 Bound::Literal(text) => column_value(table, column, text)?,
             };

@@ -246,11 +246,7 @@ impl Relation {
             return None;
         }
         match &self.source {
-            RelationSource::Table { table, .. } => {
-                let offset = table.column_offset(&name.column)?;
-                (table.columns[offset].state == SchemaState::Public && !table.columns[offset].hidden)
-                    .then_some(offset)
-            }
+            RelationSource::Table { table, .. } => table.public_column(&name.column),
             RelationSource::Query(columns) => columns
                 .iter()
                 .position(|column| types::same_name(&column.name, &name.column)),

@@ -486,6 +486,7 @@ fn locked_get(rel: &mut Logical, first: ColumnId) -> Option<Get> {
         get.locking = Some(Locking {
             exclusive: true,
             wait: LockingWait::Wait,
+            of_write: true,
         });
         return Some(get.clone());
     }

@@ -226,7 +226,8 @@ impl ShadowLayout {
         if column.auto_increment {
             return Ok(Value::Null);
         }
-        if self.context.0.sql_mode.strict {
+        // Only MySQL's ALGORITHM=COPY tells which value it is.
+        if self.context.0.sql_mode.strict && !self.validates {
             return Err(Error::new(
                 errno::ER_INVALID_USE_OF_NULL,
                 "Invalid use of NULL value",

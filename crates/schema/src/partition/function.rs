@@ -61,8 +61,15 @@ pub enum LevelKind {
     },
 }
 
-/// In a key of RANGE COLUMNS: greater than any value. It is not a flag of a value (`codec::datum`).
-pub const MAXVALUE: u8 = 0xFF;
+/// The end of a partition of RANGE COLUMNS that has MAXVALUE after some values: it is after all keys that begin with
+/// these values, and before or at all other keys after them.
+pub fn end_at_maxvalue(values: &[u8]) -> Vec<u8> {
+    match values {
+        // No key begins with this byte (`codec::datum`).
+        [] => vec![0xFF],
+        values => codec::prefix_next(values),
+    }
+}
 
 impl PartitionFunction {
     /// The position of the leaf of a row, one value for each column of the table. All other columns than

@@ -228,6 +228,14 @@ impl Digests {
             .filter(|(_, counts)| counts.count > 0)
     }
 
+    /// How many digests there can be, and how many there are, by the names of SHOW ENGINE PERFORMANCE_SCHEMA STATUS.
+    pub fn figures(&self) -> [(&'static str, usize); 2] {
+        [
+            ("events_statements_summary_by_digest.count", DIGESTS_MAX),
+            ("(digest_hash).count", self.numbers.read().by_key.len()),
+        ]
+    }
+
     /// How many statements were counted together, because there was no room for their digests.
     pub fn counted_together(&self) -> u64 {
         let others = self.entries.get(OTHERS as usize).and_then(OnceLock::get);
@@ -295,8 +303,8 @@ impl Digest {
         add(Counter::RowsAffected, event.changes.affected);
         add(Counter::Errors, u64::from(event.failed));
         add(Counter::Warnings, event.warnings);
-        add(Counter::Scans, u64::from(event.traits.scans));
-        add(Counter::Ranges, u64::from(event.traits.ranges));
+        add(Counter::Scans, u64::from(event.traits.counts_scan()));
+        add(Counter::Ranges, u64::from(event.traits.counts_range()));
         add(Counter::FullJoins, u64::from(event.traits.full_joins));
         add(Counter::NoIndex, u64::from(event.traits.uses_no_index()));
         add(Counter::Sorts, u64::from(event.traits.sorts));

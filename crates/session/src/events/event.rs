@@ -14,6 +14,8 @@ pub struct RowChanges {
     pub inserted: u64,
     pub updated: u64,
     pub deleted: u64,
+    /// Rows offered to INSERT that were not inserted, since there was one of their key.
+    pub refused: u64,
 }
 
 impl RowChanges {
@@ -37,8 +39,12 @@ impl RowChanges {
                     InsertMode::Update(_) => {
                         changes.updated = duplicates;
                         changes.inserted = affected - 2 * duplicates;
+                        changes.refused = result.records.saturating_sub(changes.inserted);
                     }
-                    _ => changes.inserted = affected,
+                    _ => {
+                        changes.inserted = affected;
+                        changes.refused = result.records.saturating_sub(affected);
+                    }
                 }
             }
             Plan::Update(_) => changes.updated = affected,

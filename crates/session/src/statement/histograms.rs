@@ -6,7 +6,7 @@
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use schema::limits;
-use schema::model::Table;
+use schema::model::{SchemaState, Table};
 use schema::privilege::PrivilegeSet;
 use schema::statistics::requested::data_type;
 use system::{Wanted, keys};
@@ -47,12 +47,18 @@ pub fn run(
             return Ok(listing);
         }
     };
+    if buckets.is_some() && table.view.is_some() {
+        push("Error", "Cannot create histogram statistics for a view.");
+        return Ok(listing);
+    }
     lock_tables::check_name(session, name, Use::Read)?;
     // No statement may have used this definition yet.
     planner::expressions(&table)?;
+    // One of an index that is being built is not.
+    let is_there = |at: &usize| table.columns[*at].state == SchemaState::Public;
     let mut named: Vec<(&str, Option<usize>)> = columns
         .iter()
-        .map(|column| match table.column_offset(column) {
+        .map(|column| match table.column_offset(column).filter(is_there) {
             Some(offset) => (table.columns[offset].name.as_str(), Some(offset)),
             None => (column.as_str(), None),
         })

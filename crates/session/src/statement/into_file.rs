@@ -10,6 +10,7 @@ use arrow::record_batch::RecordBatch;
 use executor::RowSink;
 use planner::command::IntoFile;
 use planner::plan::QueryPlan;
+use schema::privilege::Privilege;
 use types::array::ColumnView;
 use types::{Error, Result, errno};
 
@@ -21,6 +22,7 @@ use crate::server_files;
 use crate::session::Session;
 
 pub fn run(session: &mut Session, command: &IntoFile) -> Result<Done> {
+    session.client.check_any("FILE", &[Privilege::File], &[])?;
     server_files::check_usable(&session.view(), &command.file)?;
     let planned = compile::optimized(session, command.query.clone(), true)?;
     let plan = inner_plan::lock(session, planned, command.schema_version)?;

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use cluster::metadata_lock::Use;
+use cluster::metadata_lock::{Purpose, Use};
 use cluster::wait::{Deadline, WaitLimit};
 use ddl::HeldTables;
 use planner::command::TableToLock;
@@ -60,7 +60,7 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
         });
     }
     let lease_term = lease_term(&session.shared.engine.cluster);
-    let locks = acquire_present(session, || {
+    let locks = acquire_present(session, Purpose::LockTables, || {
         let schema = session.shared.engine.cluster.schema();
         for one in &mut named {
             one.id = schema.require_table(&one.name.database, &one.name.name)?.id;
@@ -145,7 +145,7 @@ pub fn lock_all(session: &mut Session) -> Result<()> {
     let tables_before = || before.databases.values().flat_map(|d| d.tables.values());
     let ids: HashSet<i64> = tables_before().map(|table| table.id).collect();
     let names: HashSet<(&str, &str)> = tables_before().map(|table| name_of(table)).collect();
-    let locks = acquire_present(session, || {
+    let locks = acquire_present(session, Purpose::LockAll, || {
         let schema = cluster.schema();
         let tables = schema.databases.values().flat_map(|d| d.tables.values());
         let known = tables.filter(|table| ids.contains(&table.id) || names.contains(&name_of(table)));
@@ -172,6 +172,7 @@ fn ids(tables: &[LockedTable]) -> Vec<(i64, bool)> {
 /// 1205 once all of it has taken longer than `lock_wait_timeout`; 1317 when interrupted; those of `find`.
 fn acquire_present(
     session: &Session,
+    purpose: Purpose,
     mut find: impl FnMut() -> Result<Vec<(i64, bool)>>,
 ) -> Result<HeldTables> {
     let start = Instant::now();
@@ -182,7 +183,7 @@ fn acquire_present(
     };
     let mut wanted = find()?;
     loop {
-        let locks = acquire(session, wanted.iter().copied(), &limit)?;
+        let locks = acquire(session, purpose, wanted.iter().copied(), &limit)?;
         let locked: HashSet<&(i64, bool)> = wanted.iter().collect();
         let present = find()?;
         if present.iter().all(|table| locked.contains(table)) {
@@ -197,13 +198,18 @@ fn acquire_present(
 /// Locks stored tables. A table that is named twice gets the stronger lock.
 fn acquire(
     session: &Session,
+    purpose: Purpose,
     tables: impl Iterator<Item = (i64, bool)>,
     limit: &WaitLimit<'_>,
 ) -> Result<HeldTables> {
     let mut wanted: Vec<(i64, bool)> = tables.filter(|(id, _)| *id >= 0).collect();
     wanted.sort_unstable_by(|a, b| b.cmp(a));
     wanted.dedup_by_key(|(id, _)| *id);
-    session.shared.catalog.changer.lock_tables(&wanted, limit)
+    let changer = &session.shared.catalog.changer;
+    match purpose {
+        Purpose::LockAll => changer.lock_all_tables(&wanted, limit),
+        _ => changer.lock_tables(&wanted, limit),
+    }
 }
 
 /// UNLOCK TABLES: commits, if LOCK TABLES has locked something.
@@ -229,7 +235,7 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
     };
     // If this fails, the statement has done its work, but the session has no locks any more.
     let lease_term = lease_term(&session.shared.engine.cluster);
-    let locked = acquire_present(session, || {
+    let locked = acquire_present(session, Purpose::LockTables, || {
         follow(session, &mut tables);
         Ok(ids(&tables))
     });

@@ -19,8 +19,10 @@ pub fn prepare(session: &mut Session, name: &str, source: &PrepareSource) -> Res
             _ => "NULL".to_owned(),
         },
     };
-    session.named.remove(name);
-    session.process.counters.add(StatusCounter::StmtPrepare, 1);
+    if session.named.remove(name) {
+        session.process.counters.add_named(StatusCounter::StmtClose);
+    }
+    session.process.counters.add_named(StatusCounter::StmtPrepare);
     let checked = prepared::prepare::check(session, &text)?;
     let counted = session.prepared.count_named(session.prepared_max())?;
     let statement = checked.into_statement(session.database.clone());
@@ -34,6 +36,7 @@ pub fn deallocate(session: &mut Session, name: &str) -> Result<()> {
     if !session.named.remove(name) {
         return Err(unknown_name(name, "DEALLOCATE PREPARE"));
     }
+    session.process.counters.add_named(StatusCounter::StmtClose);
     session.state_changed();
     Ok(())
 }

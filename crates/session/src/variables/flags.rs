@@ -1,7 +1,7 @@
 //! Variables that are lists of flags, `name=on,...`: SET changes the flags that it names.
 
 /// A list of flags.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flags<'a> {
     /// In the order in which they are printed.
     pub names: &'a [&'a str],

@@ -1,5 +1,7 @@
 //! What a system variable may be: where it has values, which, and what setting it does.
 
+use super::flags::Flags;
+
 /// Where a variable has values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
@@ -33,7 +35,7 @@ pub enum Kind {
     /// The same, with one of them at least.
     NonEmptySet(&'static [&'static str]),
     /// `name=on,...`: each of them is on or off, and SET changes those that it names.
-    Flags(&'static [&'static str]),
+    Flags(Flags<'static>),
     Charset,
     CharsetOrNull,
     Collation,
@@ -42,7 +44,6 @@ pub enum Kind {
     /// A storage engine of MySQL.
     Engine,
     SqlMode,
-    OptimizerSwitch,
     TimeZone,
     Isolation,
 }

@@ -3,6 +3,7 @@
 use super::kinds::Effect::{self, *};
 use super::kinds::Kind;
 use super::kinds::Scope::{self, *};
+use super::optimizer_switch;
 
 /// Name, scope, kind, default, and the effect of setting it.
 pub(super) type Row = (&'static str, Scope, Kind, &'static str, Effect);
@@ -394,9 +395,9 @@ pub(super) const ROWS: &[Row] = &[
     ("optimizer_max_subgraph_pairs", Both, Kind::Int(1, 2147483647), "100000", Hint),
     ("optimizer_prune_level", Both, Kind::Int(0, 1), "1", Hint),
     ("optimizer_search_depth", Both, Kind::Int(0, 62), "62", Hint),
-    ("optimizer_switch", Both, Kind::OptimizerSwitch, "", Live),
-    ("optimizer_trace", Both, Kind::Flags(&["enabled", "one_line"]), "enabled=off,one_line=off", Same),
-    ("optimizer_trace_features", Both, Kind::Flags(&["greedy_search", "range_optimizer", "dynamic_range", "repeated_subselect"]), "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on", Same),
+    ("optimizer_switch", Both, Kind::Flags(optimizer_switch::FLAGS), "", Live),
+    ("optimizer_trace", Both, Kind::Flags(optimizer_switch::TRACE), "", Same),
+    ("optimizer_trace_features", Both, Kind::Flags(optimizer_switch::TRACE_FEATURES), "", Same),
     ("optimizer_trace_limit", Both, Kind::Int(0, 9223372036854775807), "1", Hint),
     ("optimizer_trace_max_mem_size", Both, Kind::Int(0, 18446744073709551615), "1048576", Hint),
     ("optimizer_trace_offset", Both, Kind::SignedInt, "-1", Same),
@@ -596,6 +597,7 @@ pub(super) const ROWS: &[Row] = &[
     ("stemdb_gc_age", Global, Kind::Int(10, 31536000), "600", Live),
     ("stemdb_load_local_ignore", Both, Kind::Bool, "ON", Live),
     ("stemdb_memory_limit", Both, Kind::Int(1048576, 18446744073709551615), "1073741824", Live),
+    ("stemdb_optimizer_rules", Both, Kind::Flags(optimizer_switch::RULES), "", Live),
     ("stemdb_route", Both, Kind::Enum(&["auto", "transactional", "analytical"]), "auto", Live),
     ("stemdb_skip_isolation_level_check", Both, Kind::Bool, "OFF", Live),
     ("stemdb_transaction_mode", Both, Kind::Enum(&["pessimistic", "optimistic"]), "pessimistic", Live),

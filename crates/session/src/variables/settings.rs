@@ -102,12 +102,13 @@ pub struct Settings {
 }
 
 /// The variables of [`Settings::plan_environment`].
-const PLAN_ENVIRONMENT: [&str; 12] = [
+const PLAN_ENVIRONMENT: [&str; 13] = [
     "sql_mode",
     "character_set_client",
     "collation_connection",
     "stemdb_route",
     "optimizer_switch",
+    "stemdb_optimizer_rules",
     "div_precision_increment",
     "default_week_format",
     "group_concat_max_len",
@@ -197,7 +198,7 @@ impl Settings {
                 "analytical" => Some(Route::Analytical),
                 _ => None,
             },
-            switches: optimizer_switch::parsed(&text("optimizer_switch")),
+            switches: optimizer_switch::parsed(&text("optimizer_switch"), &text("stemdb_optimizer_rules")),
             explain_format: match text("explain_format").as_str() {
                 "TREE" => ExplainFormat::Tree,
                 "JSON" => ExplainFormat::Json,

@@ -14,8 +14,8 @@ use super::convert::{
     wrong_value,
 };
 use super::definitions::{Definition, Effect, Kind, Scope, all};
-use super::flags::{Flags, flags_on};
-use super::{optimizer_switch, sql_mode};
+use super::flags::Flags;
+use super::sql_mode;
 
 /// Values in the form of SHOW VARIABLES, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -278,6 +278,9 @@ pub fn follower(name: &str, text: &str) -> Option<(String, &'static str)> {
 const UNLIMITED: &str = "18446744073709551615";
 
 fn default_text(definition: &Definition) -> Option<Arc<str>> {
+    if let Kind::Flags(flags) = definition.kind {
+        return Some(flags.default_text().into());
+    }
     match definition.name {
         "secure_file_priv" => None,
         // Drivers convert times with it if `time_zone` is SYSTEM. It is a full name, because MySQL's
@@ -286,7 +289,6 @@ fn default_text(definition: &Definition) -> Option<Arc<str>> {
             TimeZone::Offset(_) => Some(definition.default.into()),
             zone => Some(zone.name().into()),
         },
-        "optimizer_switch" => Some(optimizer_switch::FLAGS.default_text().into()),
         _ if definition.kind == Kind::TextOrNull && definition.default.is_empty() => None,
         _ => Some(definition.default.into()),
     }
@@ -432,11 +434,7 @@ fn text_of(definition: &Definition, value: &Value, current: Option<&str>) -> Res
         }
         Kind::Locale => locale(name, value)?.to_owned(),
         Kind::SqlMode => sql_mode_text(name, value)?,
-        Kind::OptimizerSwitch => flags_text(optimizer_switch::FLAGS, name, value, current)?,
-        Kind::Flags(names) => {
-            let on = flags_on(definition.default);
-            flags_text(Flags { names, on: &on }, name, value, current)?
-        }
+        Kind::Flags(flags) => flags_text(flags, name, value, current)?,
         Kind::TimeZone => match string(name, value)? {
             system if system.eq_ignore_ascii_case("system") => "SYSTEM".to_owned(),
             text => match parse_time_zone(&shown(value))? {

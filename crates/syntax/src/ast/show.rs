@@ -16,6 +16,7 @@ pub enum ShowStatement {
     OfTable {
         target: Target,
         table: ObjectName,
+        /// FULL; of indexes, EXTENDED.
         full: bool,
         filter: ShowFilter,
     },

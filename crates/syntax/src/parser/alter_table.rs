@@ -112,6 +112,12 @@ fn validation(parser: &mut Parser<'_>) -> Option<bool> {
 
 /// Only blanks separate options. A comma begins the next item.
 fn alter_table_options(parser: &mut Parser<'_>) -> Result<TableOptions> {
+    if parser.are(&[Kw::START, Kw::TRANSACTION]) {
+        return Err(Error::new(
+            3979,
+            "START TRANSACTION clause cannot be used with ALTER TABLE command.",
+        ));
+    }
     let mut options = TableOptions::default();
     if !table_options::table_option(parser, &mut options)? {
         if parser.is_any(&[Kw::DISCARD, Kw::IMPORT, Kw::SECONDARY_LOAD, Kw::SECONDARY_UNLOAD]) {

@@ -95,8 +95,31 @@ pub fn data_type(parser: &mut Parser<'_>) -> Result<DataType> {
             format!("columns of type {}", parser.word().to_uppercase()),
             "use another type",
         )),
-        _ => parser.fail(),
+        _ => match instead_of(parser) {
+            Some(instead) => Err(Error::not_supported(
+                format!("columns of type {}", parser.word().to_uppercase()),
+                instead,
+            )),
+            None => parser.fail(),
+        },
     }
+}
+
+/// What to use in place of a type that MariaDB has and MySQL does not.
+fn instead_of(parser: &Parser<'_>) -> Option<&'static str> {
+    const TYPES: &[(&str, &str)] = &[
+        ("INET4", "use INT UNSIGNED, with INET_ATON() and INET_NTOA()"),
+        ("INET6", "use VARBINARY(16), with INET6_ATON() and INET6_NTOA()"),
+        (
+            "UUID",
+            "use BINARY(16), with UUID_TO_BIN() and BIN_TO_UUID(), or CHAR(36)",
+        ),
+    ];
+    let is_it = |name: &str| parser.kind() == Kind::Word && parser.word().eq_ignore_ascii_case(name);
+    TYPES
+        .iter()
+        .find(|(name, _)| is_it(name))
+        .map(|(_, instead)| *instead)
 }
 
 fn word_type(parser: &mut Parser<'_>, ty: DataType) -> Result<DataType> {

@@ -21,14 +21,11 @@ const EMPTY: &[&[Kw]] = &[
     &[Kw::REPLICAS],
     &[Kw::PROFILES],
     &[Kw::BINLOG, Kw::EVENTS],
+    &[Kw::RELAYLOG, Kw::EVENTS],
 ];
 
 /// SHOW statements that are not there, and what to do instead.
-const REFUSED: &[(Kw, &str)] = &[
-    (Kw::PROFILE, "use EXPLAIN ANALYZE"),
-    (Kw::RELAYLOG, "there is no replication"),
-    (Kw::EXTENDED, "leave EXTENDED out: there are no hidden columns"),
-];
+const REFUSED: &[(Kw, &str)] = &[(Kw::PROFILE, "use EXPLAIN ANALYZE")];
 
 const ER_FEATURE_DISABLED: u16 = 1289;
 
@@ -145,6 +142,10 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
             match words {
                 [Kw::REPLICA | Kw::SLAVE, Kw::STATUS] => admin::channel(parser)?,
                 [Kw::BINLOG, Kw::EVENTS] => binlog_position(parser)?,
+                [Kw::RELAYLOG, Kw::EVENTS] => {
+                    binlog_position(parser)?;
+                    admin::channel(parser)?;
+                }
                 _ => {}
             }
             let filter = show_filter(parser)?;
@@ -199,12 +200,14 @@ fn show_engine(parser: &mut Parser<'_>) -> Result<ShowStatement> {
 
 /// Lists about a database or a table.
 fn show_of_object(parser: &mut Parser<'_>) -> Result<Option<ShowStatement>> {
+    const OF_INDEXES: &[Kw] = &[Kw::INDEX, Kw::INDEXES, Kw::KEYS];
     let full = (parser.is(Kw::FULL) || parser.is(Kw::EXTENDED))
         && parser.peek_is_any(&[Kw::TABLES, Kw::COLUMNS, Kw::FIELDS, Kw::FULL, Kw::TRIGGERS]);
+    let extended = parser.is(Kw::EXTENDED) && parser.peek_is_any(OF_INDEXES);
     let mut show_full = false;
-    if full {
+    if full || extended {
         parser.eat(Kw::EXTENDED);
-        show_full = parser.eat(Kw::FULL);
+        show_full = parser.eat(Kw::FULL) || extended;
     }
     for (words, target) in [
         (&[Kw::TABLES][..], Target::Tables),
@@ -230,7 +233,7 @@ fn show_of_object(parser: &mut Parser<'_>) -> Result<Option<ShowStatement>> {
     let target = match parser.eat_any(&[Kw::COLUMNS, Kw::FIELDS, Kw::INDEX, Kw::INDEXES, Kw::KEYS]) {
         Some(Kw::COLUMNS | Kw::FIELDS) => Target::Columns,
         Some(_) => Target::Index,
-        None if full => return parser.fail(),
+        None if full || extended => return parser.fail(),
         None => return Ok(None),
     };
     if parser.eat_any(&[Kw::FROM, Kw::IN]).is_none() {

@@ -231,6 +231,10 @@ impl StatisticsCatalog {
         // one comes before the snapshot, so that writes between the two are seen as a change later.
         let expected = self.sizes.rows_now(table.id, interrupt);
         let reader = self.store.snapshot_now()?.interruptible(Arc::clone(interrupt));
+        let ends = Arc::clone(interrupt);
+        let interrupted: functions::Interrupted = Arc::new(move || ends.is_raised());
+        // Virtual columns of rows are computed, which may take long.
+        let _works_for = functions::work_for(&interrupted);
         let columns = only.map_or(table.columns.len(), <[Wanted]>::len);
         let effort = Effort {
             rows: collect::sample_rows(columns, only.is_some()),

@@ -24,6 +24,7 @@ const ESTIMATE_ERROR: f64 = 0.25;
 /// The pause after each of the up to 256 runs of rows of a sample: 30,000 rows take two seconds.
 const PAUSE: Duration = Duration::from_millis(8);
 
+/// `is_wanted`: whether those of tables without `STATS_AUTO_RECALC` are renewed.
 pub fn start(
     catalog: &Arc<StatisticsCatalog>,
     cluster: &Arc<Cluster>,
@@ -36,8 +37,8 @@ pub fn start(
     catalog
         .workers
         .repeat(catalog, "statistics", Wake::ByTime, move |catalog, signal| {
-            if is_wanted() && cluster.is_first_node().unwrap_or(false) {
-                catalog.renew(&cluster, signal.interrupt());
+            if cluster.is_first_node().unwrap_or(false) {
+                catalog.renew(&cluster, is_wanted(), signal.interrupt());
             }
             PERIOD
         })
@@ -45,7 +46,7 @@ pub fn start(
 
 impl StatisticsCatalog {
     /// Looks at the tables once.
-    fn renew(&self, cluster: &Cluster, interrupt: &Arc<Interrupt>) {
+    fn renew(&self, cluster: &Cluster, is_wanted: bool, interrupt: &Arc<Interrupt>) {
         for id in self.sizes.known() {
             if interrupt.check().is_err() {
                 return;
@@ -54,7 +55,11 @@ impl StatisticsCatalog {
             let Some(table) = schema.table_by_id(id).filter(|table| !table.is_virtual()) else {
                 continue;
             };
-            if !self.is_due(id, interrupt) {
+            let is_wanted = match table.options.get("STATS_AUTO_RECALC") {
+                Some(value) => value != "0",
+                None => is_wanted,
+            };
+            if !is_wanted || !self.is_due(id, interrupt) {
                 continue;
             }
             let renewed = self

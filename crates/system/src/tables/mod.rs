@@ -25,6 +25,7 @@ pub(crate) const TABLES: &[&dyn SystemTable] = &[
     &information_schema::engines::Engines,
     &information_schema::innodb_foreign::InnodbForeign,
     &information_schema::innodb_foreign_cols::InnodbForeignCols,
+    &information_schema::innodb_ft_default_stopword::InnodbFtDefaultStopword,
     &information_schema::innodb_trx::InnodbTrx,
     &information_schema::key_column_usage::KeyColumnUsage,
     &information_schema::keywords::Keywords,

@@ -75,6 +75,11 @@ impl<'a> JsonRef<'a> {
         }
     }
 
+    /// How many bytes the value may take, together with what follows it in its document.
+    pub fn bytes(self) -> usize {
+        self.value.len()
+    }
+
     pub fn view(self) -> JsonView<'a> {
         self.read().unwrap_or(JsonView::Null)
     }

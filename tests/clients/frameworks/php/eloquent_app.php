@@ -290,8 +290,8 @@ step('json update', fn () => [Customer::where('name', 'Bob')->update(['data->age
 step('json where', fn () => [Customer::where('data->age', '>', 30)->orderBy('id')->pluck('name'), Customer::whereJsonContains('data->langs', 'fr')->pluck('name'),
     Customer::whereJsonLength('data->langs', 2)->pluck('name'), Customer::whereNull('data->deep->a')->orderBy('id')->pluck('name'), Customer::where('data->city', 'Łódź')->pluck('city'),
     Customer::where('data->deep->x', true)->pluck('name'), Customer::orderBy('data->age', 'desc')->orderBy('id')->pluck('name')]);
-step('dates', fn () => [Customer::whereDate('born', '1815-12-10')->count(), Customer::whereYear('created_at', 2024)->count(), Customer::whereMonth('created_at', 2)->count(),
-    Customer::whereDay('created_at', '29')->count(), Customer::whereTime('opens', '<', '10:00')->count(), Customer::whereBetween('born', ['1800-01-01', '1820-01-01'])->count()]);
+step('dates', fn () => [Customer::whereDate('born', '1815-12-10')->count(), Customer::whereYear('created_at', 2024)->count(), Customer::whereYear('created_at', 2024)->whereMonth('created_at', 2)->count(),
+    Customer::whereYear('created_at', 2024)->whereDay('created_at', '29')->count(), Customer::whereTime('opens', '<', '10:00')->count(), Customer::whereBetween('born', ['1800-01-01', '1820-01-01'])->count()]);
 step('aggregates', fn () => [Order::sum('total'), Order::avg('total'), Order::max('total'), Order::min('total'), Order::distinct()->count('total'), Customer::rich(10)->exists(), Customer::where('id', 0)->doesntExist()]);
 step('group', fn () => db()->table('orders')->select('customer_id')->selectRaw('count(*) as n, sum(total) as s')->groupBy('customer_id')->having('n', '>', 1)->havingRaw('sum(total) < ?', [100])->orderByDesc('s')->get());
 step('join', fn () => db()->table('customers as c')->join('orders as o', 'o.customer_id', '=', 'c.id')->leftJoin('customer_tag as t', fn ($j) => $j->on('t.customer_id', '=', 'c.id')->where('t.weight', '>', 0))

@@ -42,6 +42,8 @@ pub struct Several {
     pub seed: u64,
     /// How many schemas to make. Each gets a number of queries.
     pub rounds: u64,
+    /// Each query runs without each rule of the optimizer in turn, not without a few.
+    pub every_rule: bool,
 }
 
 impl Default for Several {
@@ -50,6 +52,7 @@ impl Default for Several {
             judge: None,
             seed: SEED,
             rounds: 8,
+            every_rule: false,
         }
     }
 }
@@ -70,13 +73,7 @@ pub fn check(address: &Address, several: &Several, report: &mut Report) {
     let queries: Vec<String> = (0..QUERIES).map(|_| generate::query(&mut random)).collect();
     report.check("agree: random queries", both.compare_all(&queries));
     report.check("agree: little memory", both.little_memory());
-    several::check(
-        address,
-        several.judge.as_ref(),
-        several.seed,
-        several.rounds,
-        report,
-    );
+    several::check(address, several, report);
 }
 
 /// Compares the results with and without pushdown to the stores, in each executor.

@@ -1,5 +1,9 @@
 //! KILL QUERY ends statements of each kind, wherever they run, and their changes are undone. Without KILL,
-//! each would run for minutes. The time until the end is printed; the test fails only if a statement hangs.
+//! each would run for minutes. The time until the end is printed; the test fails only if a statement hangs, or if a thread
+//! of the server computes on after it ([`stillness`]). So do KILL CONNECTION, time limits, and clients that go away.
+
+mod stillness;
+mod ways;
 
 use std::sync::mpsc;
 use std::thread;
@@ -79,6 +83,106 @@ const STATEMENTS: [(&str, &str); 13] = [
     ),
 ];
 
+/// Rows, and single calls, that take long. A batch of such rows alone would take longer than [`PATIENCE`].
+const EXPENSIVE: [(&str, &str); 24] = [
+    (
+        "filter by long texts",
+        "SELECT COUNT(*) FROM kills WHERE SHA2(REPEAT(s, 1000000), 512) = 'x'",
+    ),
+    (
+        "hashes of long texts",
+        "SELECT SHA2(REPEAT(s, 1000000), 512) FROM kills",
+    ),
+    (
+        "filter by the length of long texts",
+        "SELECT COUNT(*) FROM kills WHERE LENGTH(REPEAT(s, 1000000)) = 5",
+    ),
+    (
+        "filter by LIKE",
+        "SELECT COUNT(*) FROM kills WHERE REPEAT(s, 1000000) LIKE CONCAT('%', s, 'x%y')",
+    ),
+    (
+        "filter by a regular expression",
+        "SELECT COUNT(*) FROM kills WHERE REPEAT(s, 1000000) RLIKE 'x[0-9]+y'",
+    ),
+    (
+        "JSON documents",
+        "SELECT SUM(JSON_LENGTH(CONCAT('[', REPEAT(CONCAT('\"', s, '\",'), 100000), '1]'))) FROM kills",
+    ),
+    (
+        "checksums of texts",
+        "SELECT CRC32(REPEAT(s, 1000000)) FROM kills",
+    ),
+    (
+        "texts in upper case, of one text for all rows",
+        "SELECT SUM(CRC32(UPPER(CONCAT(s, long_text)))) FROM kills JOIN (SELECT REPEAT('a', 1000000) long_text) l",
+    ),
+    (
+        "window over long texts",
+        "SELECT SUM(CRC32(SHA2(REPEAT(s, 1000000), 512))) OVER (ORDER BY id) FROM kills LIMIT 1",
+    ),
+    (
+        "sums of long texts",
+        "SELECT SUM(LENGTH(REPLACE(REPEAT(s, 1000000), 'a', 'bb'))) FROM kills",
+    ),
+    (
+        "groups by long texts",
+        "SELECT SHA2(REPEAT(s, 1000000), 512) h, COUNT(*) FROM kills GROUP BY h",
+    ),
+    (
+        "order by long texts",
+        "SELECT id FROM kills ORDER BY SHA2(REPEAT(s, 1000000), 512) LIMIT 1",
+    ),
+    (
+        "join by long texts",
+        "SELECT COUNT(*) FROM kills a JOIN small b ON a.s = SHA2(REPEAT(CONCAT(a.s, b.id), 1000000), 512)",
+    ),
+    (
+        "virtual column of long texts",
+        "SELECT SUM(long_hash) FROM virtual_kills",
+    ),
+    (
+        "search in one text",
+        "SELECT LOCATE(CONCAT(REPEAT('a', 1000000), 'b'), REPEAT('a', 8000000))",
+    ),
+    (
+        "search in one text for a filter",
+        "SELECT COUNT(*) FROM kills WHERE v = LOCATE(CONCAT(REPEAT('a', 1000000), 'b'), REPEAT('a', 8000000))",
+    ),
+    (
+        "LIKE of one text",
+        "SELECT REPEAT('ab', 4000000) LIKE CONCAT('%', REPEAT('ab', 500000), 'bb%c%')",
+    ),
+    (
+        "REGEXP_REPLACE of one text",
+        "SELECT LENGTH(REGEXP_REPLACE(REPEAT('A', 2000000), '.*[^A-Z]|[A-Z]', 'x', 1, 0, 'c'))",
+    ),
+    (
+        "JSON_OVERLAPS of two arrays",
+        "SELECT JSON_OVERLAPS(CONCAT('[', REPEAT('1,', 500000), '1]'), CONCAT('[', REPEAT('2,', 500000), '2]'))",
+    ),
+    (
+        "BENCHMARK",
+        "SELECT BENCHMARK(1000000000, SHA2(REPEAT('a', 1000000), 512))",
+    ),
+    (
+        "INSERT of long texts",
+        "INSERT INTO target SELECT id, CRC32(SHA2(REPEAT(s, 1000000), 512)) % 1000 FROM kills",
+    ),
+    (
+        "UPDATE of long texts",
+        "UPDATE kills SET v = CRC32(SHA2(REPEAT(s, 1000000), 512)) % 1000",
+    ),
+    (
+        "DELETE by long texts",
+        "DELETE FROM kills WHERE SHA2(REPEAT(s, 1000000), 512) = 'x'",
+    ),
+    (
+        "ALTER with long texts",
+        "ALTER TABLE kills ADD COLUMN long_hash BIGINT AS (CRC32(SHA2(REPEAT(s, 1000000), 512))) STORED",
+    ),
+];
+
 pub fn check(address: &Address, report: &mut Report) {
     let name = "concurrency: KILL QUERY ends";
     if let Err(why) = fill(address) {
@@ -88,8 +192,10 @@ pub fn check(address: &Address, report: &mut Report) {
         true => &["transactional", "analytical"],
         false => &[""],
     };
+    // MySQL looks within no call.
+    let expensive = if address.stemdb { &EXPENSIVE[..] } else { &[] };
     for route in routes {
-        for (kind, statement) in STATEMENTS {
+        for (kind, statement) in STATEMENTS.iter().chain(expensive) {
             let name = format!("{name} {kind} {route}");
             match killed(address, route, statement) {
                 Ok(took) => {
@@ -99,6 +205,11 @@ pub fn check(address: &Address, report: &mut Report) {
                 Err(why) => report.fail(&name, &why),
             }
         }
+        let name = format!("concurrency: no thread computes on after KILL QUERY {route}");
+        report.check(&name, stillness::wait(address));
+    }
+    if address.stemdb {
+        ways::check(address, routes, report);
     }
 }
 
@@ -118,11 +229,17 @@ fn fill(address: &Address) -> Result<(), String> {
         "CREATE TABLE kills (id INT PRIMARY KEY, g INT, v INT, s VARCHAR(40))".to_owned(),
         "CREATE TABLE small (id INT PRIMARY KEY)".to_owned(),
         "CREATE TABLE target (id INT, v INT)".to_owned(),
+        // Statistics of the column would be computed in the background, which no KILL ends.
+        "CREATE TABLE virtual_kills (id INT PRIMARY KEY, s VARCHAR(40)) STATS_AUTO_RECALC = 0".to_owned(),
         format!("SET cte_max_recursion_depth = {ROWS}"),
         format!(
             "INSERT INTO kills WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < {ROWS}) \
              SELECT n, n % 4, n * 7919 % 100003, MD5(n) FROM c"
         ),
+        "INSERT INTO virtual_kills SELECT id, s FROM kills".to_owned(),
+        // Afterwards, because an INSERT computes virtual columns, too.
+        "ALTER TABLE virtual_kills ADD COLUMN long_hash BIGINT AS (CRC32(SHA2(REPEAT(s, 1000000), 512))) VIRTUAL"
+            .to_owned(),
         "INSERT INTO small SELECT id FROM kills WHERE id <= 60".to_owned(),
     ] {
         conn.query_drop(&statement)
@@ -131,17 +248,31 @@ fn fill(address: &Address) -> Result<(), String> {
     Ok(())
 }
 
+/// `""`: as the server decides.
+fn set_route(conn: &mut Conn, route: &str) -> Result<(), String> {
+    match route {
+        "" => Ok(()),
+        route => conn
+            .query_drop(format!("SET stemdb_route = '{route}'"))
+            .map_err(text),
+    }
+}
+
 /// The time from the KILL to the end of a statement.
 fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, String> {
     let (mut conn, mut killer) = (connect(address)?, connect(address)?);
     conn.query_drop("SET cte_max_recursion_depth = 4294967295")
         .map_err(text)?;
-    if !route.is_empty() {
-        conn.query_drop(format!("SET stemdb_route = '{route}'"))
-            .map_err(text)?;
-    }
+    set_route(&mut conn, route)?;
     let before = sums(&mut killer)?;
-    let (result, took) = kill(conn, statement, || thread::sleep(BEFORE), &mut killer)?;
+    let (id, mut watcher, mut runs) = (conn.connection_id(), connect(address)?, Ok(()));
+    let (result, took) = kill(
+        conn,
+        statement,
+        || runs = wait_until_it_runs(&mut watcher, id),
+        &mut killer,
+    )?;
+    runs?;
     match result {
         Err(error) if code(&error) == 1317 => {}
         other => return Err(format!("{statement}: {other:?}")),
@@ -150,6 +281,22 @@ fn killed(address: &Address, route: &str, statement: &str) -> Result<Duration, S
         after if after == before => Ok(took),
         after => Err(format!("{statement}: {before:?} before, {after:?} after it")),
     }
+}
+
+/// Waits until a connection has run a statement for some time. A KILL that comes before it is forgotten.
+fn wait_until_it_runs(watcher: &mut Conn, id: u32) -> Result<(), String> {
+    let runs = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id} AND command IN ('Query', 'Execute')"
+    );
+    let start = Instant::now();
+    while watcher.query_first::<u64, _>(&runs).map_err(text)? != Some(1) {
+        if start.elapsed() > PATIENCE {
+            return Err("the statement does not begin".to_owned());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    thread::sleep(BEFORE);
+    Ok(())
 }
 
 /// Runs a statement, kills it after `wait`, and returns its result and the time from the KILL to the end.

@@ -5,6 +5,7 @@ mod answers;
 mod bank;
 mod claims;
 mod deadlock;
+pub mod definitions;
 mod engine_status;
 pub mod foreign_keys;
 mod histories;
@@ -46,6 +47,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("unique keys hold under races", unique_race::check),
         ("foreign keys hold", foreign_keys::check),
         ("rows stay while partitions change", partitions::check),
+        ("no statement fails while definitions change", definitions::check),
         ("an index built beside writers is whole", index_build::check),
         ("jobs are claimed once", claims::check),
         ("a reader's snapshot never moves", snapshot::check),

@@ -129,8 +129,8 @@ fn transaction(conn: &mut Conn, statements: &[String]) -> Result<(), String> {
         let mut all = statements.iter().map(String::as_str).chain(["COMMIT"]);
         match all.try_for_each(|statement| conn.query_drop(statement)) {
             Ok(()) => return Ok(()),
-            // The definition has changed since the transaction began: 1412, or 8027 and 8028 among nodes.
-            Err(e) if try_again(&e) || matches!(code(&e), 1412 | 8027 | 8028) => {
+            // The definition has changed since the transaction began: 1412, or 8027 among nodes.
+            Err(e) if try_again(&e) || matches!(code(&e), 1412 | 8027) => {
                 conn.query_drop("ROLLBACK").map_err(text)?
             }
             Err(e) => return Err(format!("{statements:?}: {e}")),

@@ -10,7 +10,7 @@ use super::{DATABASE, text};
 use crate::server::Address;
 
 /// After each change, the writers and the model must read the same values as before.
-const CHANGES: [&str; 26] = [
+const CHANGES: [&str; 30] = [
     "ALTER TABLE accounts MODIFY balance INT NOT NULL",
     "ALTER TABLE accounts MODIFY balance DECIMAL(20) NOT NULL",
     "ALTER TABLE accounts MODIFY balance BIGINT NOT NULL",
@@ -33,6 +33,10 @@ const CHANGES: [&str; 26] = [
     "ALTER TABLE orders DROP KEY half",
     "ALTER TABLE orders ADD FULLTEXT KEY words (note)",
     "ALTER TABLE orders DROP KEY words",
+    "ALTER TABLE orders ADD COLUMN more INT NOT NULL DEFAULT 5 FIRST, ADD KEY more (more, version)",
+    "ALTER TABLE orders DROP KEY more, DROP COLUMN more",
+    "ALTER TABLE orders ADD COLUMN next BIGINT AS (version + 1) AFTER name, ADD UNIQUE KEY next (next, name)",
+    "ALTER TABLE orders DROP KEY next, DROP COLUMN next",
     "ALTER TABLE transfers CONVERT TO CHARACTER SET latin1",
     "ALTER TABLE transfers CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci",
     "ALTER TABLE transfers ADD CONSTRAINT of_account FOREIGN KEY (source) REFERENCES accounts (id)",

@@ -31,7 +31,7 @@ pub enum Route {
 
 impl Route {
     /// The statement that selects it.
-    fn setup(self) -> Option<&'static str> {
+    pub fn setup(self) -> Option<&'static str> {
         match self {
             Self::Planner => None,
             Self::Transactional => Some("SET stemdb_route = 'transactional'"),

@@ -394,7 +394,7 @@ impl<'p> RowMaker<'p> {
             && let Some(cell) = values.get_mut(ids.column)
         {
             if ids.asks_for_id(cell) {
-                let (id, value) = ids.generate(rows_left, self.ctx)?;
+                let (id, value) = ids.generate(self.row_number, rows_left, self.ctx)?;
                 *cell = value;
                 generated = Some(id);
             } else {

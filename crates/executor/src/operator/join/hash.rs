@@ -309,6 +309,17 @@ impl Partners for HashPartners<'_> {
         Ok(self.table.is_some())
     }
 
+    fn first_block_again(&mut self, env: &mut Env<'_, '_>) -> Result<()> {
+        self.table = None;
+        self.held.resize(0, env.memory)?;
+        let mark = env.eval().warnings.count();
+        let rows = self.right.first_block_again(env)?;
+        let keys = self.right_keys(&rows, env)?;
+        drop(env.eval().warnings.take_back(mark));
+        self.table = Some(self.table(rows, keys, env)?);
+        Ok(())
+    }
+
     fn row_bytes(&self) -> usize {
         self.table.as_ref().map_or(0, |table| table.widths.even)
     }

@@ -1,8 +1,10 @@
 //! A join for whose right side there is no memory: all left rows go over one block of it after the other. Between
 //! two blocks the left rows are in a file, with what has been found for them; those that need no more partners are
 //! left out. What the blocks give is sorted by the places of the left rows, so that it has the order that it would
-//! have with all memory.
+//! have with all memory. Under a LIMIT the left rows are taken in chunks that grow, so that it ends early.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, UInt32Array};
@@ -16,41 +18,90 @@ use types::{Result, SqlType};
 use super::page::Found;
 use super::pairs::{LeftBatch, Pairs};
 use super::partners::Partners;
-use crate::batch::{ALL_ROWS, arrow_error, batch_of, keep};
+use crate::batch::{ALL_ROWS, BATCH_ROWS, arrow_error, batch_of, keep};
 use crate::env::Env;
+use crate::operator::Operator;
 use crate::operator::sort::Sort;
-use crate::operator::{BoxOperator, Operator};
 use crate::spill::{RowReader, RowWriter};
 
+/// Where a LIMIT wants some rows of the join, first as many left rows are taken over all blocks, and each time after
+/// that so many times as many.
+const GROWTH: usize = 8;
+
 /// The rows of a join in the order of its left side.
-pub(in crate::operator) struct Ordered<'p>(Sort<'p>);
+pub(in crate::operator) struct Ordered<'p> {
+    blocks: Rc<RefCell<dyn InChunks + 'p>>,
+    /// The rows of the left rows that have been taken.
+    sorted: Option<Sort<'p>>,
+    place: SortKey,
+    /// How many left rows are taken next at least, if not all are.
+    chunk_rows: usize,
+}
+
+/// Makes the rows of so many left rows, and then those of the next ones.
+trait InChunks: Operator {
+    /// Begins with the next `rows` left rows. `false`: there are none.
+    fn next_chunk(&mut self, rows: usize, env: &mut Env<'_, '_>) -> Result<bool>;
+}
+
+/// The input of the sort, which ends with the chunk.
+struct Chunk<'p>(Rc<RefCell<dyn InChunks + 'p>>);
+
+impl Operator for Chunk<'_> {
+    fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
+        self.0.borrow_mut().next(env, wanted)
+    }
+}
 
 impl<'p> Ordered<'p> {
     /// `first`: left rows that have been taken from `pairs` already.
-    pub fn new<P: Partners + 'p>(pairs: Pairs<'p, P>, first: RecordBatch) -> Result<Self> {
+    pub fn new<P: Partners + 'p>(pairs: Pairs<'p, P>, first: RecordBatch) -> Self {
         let place = SortKey {
             expr: Expr::column(pairs.width(), SqlType::BIGINT, false),
             descending: false,
         };
-        let blocks: BoxOperator<'p> = Box::new(InBlocks {
+        let blocks = InBlocks {
             pairs,
             first: Some(first),
             source: None,
             later: None,
             places: Int64Array::from(Vec::<i64>::new()),
             count: 0,
-        });
-        Ok(Self(Sort::new(blocks, &[place], None)?.sharing()))
+            chunk_end: 0,
+            left_has_ended: false,
+        };
+        Self {
+            blocks: Rc::new(RefCell::new(blocks)),
+            sorted: None,
+            place,
+            chunk_rows: 1,
+        }
     }
 }
 
 impl Operator for Ordered<'_> {
     fn next(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<Option<RecordBatch>> {
-        let Some(batch) = self.0.next(env, wanted)? else {
-            return Ok(None);
-        };
-        let columns: Vec<usize> = (0..batch.num_columns() - 1).collect();
-        batch.project(&columns).map(Some).map_err(arrow_error)
+        loop {
+            if let Some(sorted) = &mut self.sorted {
+                if let Some(batch) = sorted.next(env, wanted)? {
+                    let columns: Vec<usize> = (0..batch.num_columns() - 1).collect();
+                    return batch.project(&columns).map(Some).map_err(arrow_error);
+                }
+                self.sorted = None;
+            }
+            // Each time the right side is read again, so few rows are taken only where few may be enough.
+            let rows = match wanted {
+                ALL_ROWS => ALL_ROWS,
+                _ => self.chunk_rows.max(wanted.min(BATCH_ROWS)),
+            };
+            if !self.blocks.borrow_mut().next_chunk(rows, env)? {
+                return Ok(None);
+            }
+            self.chunk_rows = rows.saturating_mul(GROWTH);
+            let chunk = Box::new(Chunk(Rc::clone(&self.blocks)));
+            let sorted = Sort::new(chunk, std::slice::from_ref(&self.place), None)?;
+            self.sorted = Some(sorted.sharing().uncounted());
+        }
     }
 }
 
@@ -66,17 +117,23 @@ struct InBlocks<'p, P> {
     places: Int64Array,
     /// How many left rows there have been.
     count: i64,
+    /// How many there will have been when the chunk has all of its rows.
+    chunk_end: i64,
+    left_has_ended: bool,
 }
 
 impl<P: Partners> InBlocks<'_, P> {
     /// Begins with the next left rows. `false`: there are none for this block.
     fn begin(&mut self, env: &mut Env<'_, '_>) -> Result<bool> {
         let Some(source) = &mut self.source else {
+            let wanted = usize::try_from(self.chunk_end - self.count).unwrap_or_default();
             let (batch, again) = match self.first.take() {
                 Some(first) => (Some(first), true),
-                None => (self.pairs.next_left(env, ALL_ROWS)?, false),
+                None if wanted == 0 || self.left_has_ended => return Ok(false),
+                None => (self.pairs.next_left(env, wanted)?, false),
             };
             let Some(batch) = batch else {
+                self.left_has_ended = true;
                 return Ok(false);
             };
             let rows = batch.num_rows();
@@ -146,6 +203,21 @@ impl<P: Partners> InBlocks<'_, P> {
         };
         self.source = Some(later.finish()?.read()?);
         self.pairs.next_block(env)
+    }
+}
+
+impl<P: Partners> InChunks for InBlocks<'_, P> {
+    fn next_chunk(&mut self, rows: usize, env: &mut Env<'_, '_>) -> Result<bool> {
+        if self.left_has_ended {
+            return Ok(false);
+        }
+        if self.count > 0 {
+            self.pairs.first_block_again(env)?;
+        }
+        self.source = None;
+        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+        self.chunk_end = self.count.saturating_add(rows);
+        Ok(true)
     }
 }
 

@@ -81,6 +81,14 @@ impl Partners for AllPartners<'_> {
         Ok(self.rows.is_some())
     }
 
+    fn first_block_again(&mut self, env: &mut Env<'_, '_>) -> Result<()> {
+        self.rows = None;
+        let rows = self.right.first_block_again(env)?;
+        let widths = RowWidths::of(&rows);
+        self.rows = Some((rows, widths));
+        Ok(())
+    }
+
     fn row_bytes(&self) -> usize {
         self.rows.as_ref().map_or(0, |(_, widths)| widths.even)
     }

@@ -25,7 +25,7 @@ impl<'p, P: Partners + 'p> Operator for Pairing<'p, P> {
                 return Ok(batch);
             };
             if let Self::InMemory(pairs) = std::mem::replace(self, Self::Ended) {
-                *self = Self::InBlocks(Box::new(Ordered::new(pairs, first)?));
+                *self = Self::InBlocks(Box::new(Ordered::new(pairs, first)));
             }
         }
         match self {

@@ -156,6 +156,10 @@ impl<P: Partners> Pairs<'_, P> {
         self.partners.next_block(env)
     }
 
+    pub fn first_block_again(&mut self, env: &mut Env<'_, '_>) -> Result<()> {
+        self.partners.first_block_again(env)
+    }
+
     /// Takes the next batch of the left side; `false` if there is none, or if no row can come of it.
     fn begin(&mut self, env: &mut Env<'_, '_>, wanted: usize) -> Result<bool> {
         // A row of the left side becomes at least one row.

@@ -32,6 +32,11 @@ pub(in crate::operator) trait Partners {
         Ok(false)
     }
 
+    /// Goes back to the first block. What it warns of has been reported before.
+    fn first_block_again(&mut self, _: &mut Env<'_, '_>) -> Result<()> {
+        Ok(())
+    }
+
     /// About how many bytes a row of the right side has, if that is known.
     fn row_bytes(&self) -> usize {
         0

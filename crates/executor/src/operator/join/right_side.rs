@@ -64,7 +64,7 @@ impl<'p> RightSide<'p> {
         let rows = Rc::new(self.read(&mut part, env)?);
         part.close(env);
         if rows.is_in_file() {
-            self.blocks = Some(Blocks::new(rows.read()?));
+            self.blocks = Some(Blocks::new(rows)?);
             return self.block(env);
         }
         let mut reader = rows.read()?;
@@ -110,7 +110,7 @@ impl<'p> RightSide<'p> {
         self.scope.forget(self.rel);
         env.memory.shrink(batch_bytes(&rows));
         drop(rows);
-        self.blocks = Some(Blocks::new(HeldRows::of_file(writer.finish()?).read()?));
+        self.blocks = Some(Blocks::new(HeldRows::of_file(writer.finish()?))?);
         self.block(env)
     }
 
@@ -128,6 +128,15 @@ impl<'p> RightSide<'p> {
             true => Ok(None),
             false => self.block(env).map(Some),
         }
+    }
+
+    /// The first block once more. The one before must have been dropped.
+    pub fn first_block_again(&mut self, env: &Env<'_, '_>) -> Result<RecordBatch> {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.rest = None;
+            blocks.rows = blocks.all.read()?;
+        }
+        self.block(env)
     }
 
     fn block(&mut self, env: &Env<'_, '_>) -> Result<RecordBatch> {
@@ -149,6 +158,8 @@ impl<'p> RightSide<'p> {
 
 /// Rows in a file, which are read a block at a time.
 struct Blocks {
+    all: Rc<HeldRows>,
+    /// Those that are to come.
     rows: HeldRowsReader,
     /// The first rows of the next block.
     rest: Option<RecordBatch>,
@@ -156,12 +167,13 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(rows: HeldRowsReader) -> Self {
-        Self {
-            rows,
+    fn new(all: Rc<HeldRows>) -> Result<Self> {
+        Ok(Self {
+            rows: all.read()?,
+            all,
             rest: None,
             held: Held::default(),
-        }
+        })
     }
 
     /// The rows of the next block: so many that there is memory for their keys, too, and for what else the statement

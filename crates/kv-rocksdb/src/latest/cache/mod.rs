@@ -143,6 +143,11 @@ impl RowCache {
         (directory.bytes(), directory.len())
     }
 
+    /// How many reads have not found the page that they looked for.
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
+
     /// Bytes of a range's keys and stored versions, without deletions. `None`: not all of it is in memory, or
     /// it has many pages.
     pub fn bytes_of(&self, range: &KeyRange) -> Option<u64> {

@@ -1,6 +1,8 @@
 //! The registry of the tables of `performance_schema` and `mysql` that show measurements. Each table defines
 //! its rows, and how it is emptied.
 
+mod by_account;
+mod by_thread;
 mod connect_attributes;
 mod connections;
 mod current;
@@ -19,7 +21,9 @@ use types::Result;
 use crate::view::SessionView;
 use table::{Emptied, MeasuredTable, Row};
 
-static TABLES: [MeasuredTable; 20] = [
+static TABLES: [MeasuredTable; 22] = [
+    by_thread::STATUS,
+    by_thread::VARIABLES,
     connect_attributes::OF_ACCOUNT,
     connect_attributes::OF_ALL,
     connections::ACCOUNTS,
@@ -44,7 +48,8 @@ static TABLES: [MeasuredTable; 20] = [
 
 fn find(database: &str, table: &str) -> Option<&'static MeasuredTable> {
     let is_it = |measured: &&MeasuredTable| measured.name.split_once('.') == Some((database, table));
-    TABLES.iter().find(is_it)
+    let by_account = by_account::STATUS.iter().chain(&by_account::STATEMENTS);
+    TABLES.iter().chain(by_account).find(is_it)
 }
 
 /// The rows of a table. A table without measurements has none.

@@ -6,6 +6,7 @@
 mod image;
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use executor::RowSink;
@@ -20,6 +21,7 @@ use types::{Error, Result, SqlType, TypeKind, Value, Warning, WarningLevel};
 use super::inner_plan;
 use super::maintenance::check_unique;
 use crate::compile;
+use crate::compiled::Compiled;
 use crate::listing::{Listing, text, text_type};
 use crate::session::Session;
 
@@ -65,7 +67,13 @@ fn checksum(session: &mut Session, table: &Table) -> Result<u32> {
         .iter()
         .filter(|column| column.state == SchemaState::Public && !column.hidden)
         .collect();
-    let compiled = compile::compile_one(session, &select(table, &columns))?;
+    let mut compiled = compile::compile_one(session, &select(table, &columns))?;
+    // SELECT on some column is enough, which has been checked.
+    if let Compiled::Plan(plan) = &mut compiled
+        && let Some(plan) = Arc::get_mut(plan)
+    {
+        plan.accesses.iter_mut().for_each(|access| access.columns.clear());
+    }
     let plan = inner_plan::lock_compiled(session, compiled)?;
     let query = inner_plan::query_of(&plan)?;
     let types: Vec<SqlType> = columns.iter().map(|column| column.ty).collect();

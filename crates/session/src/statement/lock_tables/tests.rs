@@ -125,7 +125,7 @@ fn a_table_that_is_replaced_during_the_wait_is_locked() {
     let shared = server();
     let (session, mut other) = (open(&shared, 1), open(&shared, 2));
     let mut ids = Vec::new();
-    let locks = acquire_present(&session, || {
+    let locks = acquire_present(&session, Purpose::LockTables, || {
         let id = id_of_t(&shared);
         if ids.is_empty() {
             run(&mut other, "TRUNCATE d.t");
@@ -177,7 +177,7 @@ fn all_waits_have_one_limit() {
     let mut session = open(&shared, 1);
     run(&mut session, "SET lock_wait_timeout = 1");
     let mut calls = 0;
-    let locked = acquire_present(&session, || {
+    let locked = acquire_present(&session, Purpose::LockTables, || {
         calls += 1;
         assert!(calls < 1_000, "it does not end");
         thread::sleep(Duration::from_millis(10));

@@ -74,7 +74,6 @@ const COLUMNS: &[(&str, &[&str])] = &[
             "Database Collation",
         ],
     ),
-    ("OPEN TABLES", &["Database", "Table", "In_use", "Name_locked"]),
     (
         "MASTER STATUS",
         &[
@@ -164,17 +163,17 @@ const COLUMNS: &[(&str, &[&str])] = &[
         "REPLICAS",
         &["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"],
     ),
-    (
-        "BINLOG EVENTS",
-        &[
-            "Log_name",
-            "Pos",
-            "Event_type",
-            "Server_id",
-            "End_log_pos",
-            "Info",
-        ],
-    ),
+    ("BINLOG EVENTS", EVENTS_OF_LOG),
+    ("RELAYLOG EVENTS", EVENTS_OF_LOG),
+];
+
+const EVENTS_OF_LOG: &[&str] = &[
+    "Log_name",
+    "Pos",
+    "Event_type",
+    "Server_id",
+    "End_log_pos",
+    "Info",
 ];
 
 pub fn listing(what: &str) -> Listing {

@@ -2,6 +2,7 @@
 
 mod absent;
 mod definitions;
+mod open_tables;
 mod privileges;
 mod server;
 mod tables;
@@ -70,8 +71,23 @@ pub fn listing(session: &Session, show: &Show, eval: &Arc<EvalContext>) -> Resul
             let filter = &of_table_names(database, filter);
             filtered(tables::table_status(session, database)?, filter)
         }
+        Show::OpenTables { database, filter } => match filter {
+            ShowFilter::Like(pattern) => Ok(open_tables::open_tables(
+                session,
+                database.as_deref(),
+                Some(pattern),
+            )),
+            _ => filtered(
+                open_tables::open_tables(session, database.as_deref(), None),
+                filter,
+            ),
+        },
         Show::Columns { table, full, filter } => filtered(tables::columns(session, table, *full)?, filter),
-        Show::Index { table, filter } => filtered(tables::index(session, table)?, filter),
+        Show::Index {
+            table,
+            extended,
+            filter,
+        } => filtered(tables::index(session, table, *extended)?, filter),
         Show::Regions { table, index, filter } => {
             filtered(show_regions(session, table, index.as_deref())?, filter)
         }
@@ -125,16 +141,23 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
     }
 }
 
-/// SHOW ENGINE of the only engine, which has no measurements of mutexes and logs.
+/// SHOW ENGINE of the only engine, and of what MySQL calls one. There are no measurements of mutexes and logs.
 fn engine(session: &Session, name: Option<&str>, of: EngineShow, eval: &Arc<EvalContext>) -> Result<Listing> {
     const ER_UNKNOWN_STORAGE_ENGINE: u16 = 1286;
-    if let Some(name) = name.filter(|name| !name.eq_ignore_ascii_case("innodb")) {
+    let is_named = |engine: &str| name.is_some_and(|name| name.eq_ignore_ascii_case(engine));
+    let is_of_measurements = is_named("performance_schema");
+    if let Some(name) = name.filter(|_| !is_of_measurements && !is_named("innodb")) {
         let message = format!("Unknown storage engine '{name}'");
         return Err(Error::new(ER_UNKNOWN_STORAGE_ENGINE, message));
     }
     session.client.check_any("PROCESS", &[Privilege::Process], &[])?;
     let mut listing = Listing::texts(&["Type", "Name", "Status"]);
-    if of == EngineShow::Status {
+    if is_of_measurements && of == EngineShow::Status {
+        for (figure, value) in session.shared.events.digests.figures() {
+            let row = ["performance_schema", figure, &value.to_string()];
+            listing.push(row.map(|text| Value::String(text.to_owned())).into());
+        }
+    } else if of == EngineShow::Status {
         let view = session.view();
         let status = ServerTables { view }.engine_status(eval);
         let row = ["InnoDB", "", &status];
@@ -165,7 +188,7 @@ fn reads(show: &Show) -> Reads {
             ServerShow::CreateUser(_) => Reads::Accounts,
             _ => Reads::Nothing,
         },
-        Show::CreateTable { .. } | Show::Regions { .. } => Reads::Nothing,
+        Show::CreateTable { .. } | Show::Regions { .. } | Show::OpenTables { .. } => Reads::Nothing,
     }
 }
 

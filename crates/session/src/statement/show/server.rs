@@ -1,6 +1,7 @@
 //! SHOW of the server and the session: variables, status, processes, warnings, engines, character sets,
 //! grants.
 
+use accounts::ShownHash;
 use schema::definition::TableName;
 use schema::privilege::{Privilege, PrivilegeSet};
 use types::{Charset, Collation, Error, Result, SqlType, Value, WarningLevel, errno};
@@ -168,7 +169,7 @@ pub fn grants(
         accounts.administered_with(account, roles),
     );
     let style = definitions::style(session);
-    for grant in account.grants(&privileges, &administered) {
+    for grant in account.grants(&privileges, &administered, user.is_none()) {
         listing.push(vec![text(style.requoted(&grant))]);
     }
     Ok(listing)
@@ -176,8 +177,9 @@ pub fn grants(
 
 pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing> {
     let (name, host) = session.client.named_account(user);
+    let may_read = session.client.check_on_database("mysql", Privilege::Select);
     if !session.client.is_own(&name, &host) {
-        session.client.check_on_database("mysql", Privilege::Select)?;
+        may_read.clone()?;
     }
     let accounts = session.shared.catalog.accounts.current();
     let account = accounts.get(&name, &host).ok_or_else(|| {
@@ -189,7 +191,12 @@ pub fn create_user(session: &Session, user: &(String, String)) -> Result<Listing
     let heading = format!("CREATE USER for {}@{}", account.user, account.host);
     let mut listing = Listing::new(&[(heading.as_str(), text_type(256))]).all_never_null();
     let hex = lookup("print_identified_with_as_hex").and_then(|d| session.view().variable_text(d));
-    let statement = account.create_statement(hex.as_deref() == Some("ON"));
+    let hash = match may_read {
+        Err(_) => ShownHash::Secret,
+        Ok(()) if hex.as_deref() == Some("ON") => ShownHash::Hex,
+        Ok(()) => ShownHash::Text,
+    };
+    let statement = account.create_statement(hash);
     listing.push(vec![text(definitions::style(session).requoted(&statement))]);
     Ok(listing)
 }
@@ -319,7 +326,7 @@ pub fn check_list(session: &Session, words: &str) -> Result<()> {
                 false => Ok(()),
             }
         }
-        "SLAVE HOSTS" | "REPLICAS" | "BINLOG EVENTS" => {
+        "SLAVE HOSTS" | "REPLICAS" | "BINLOG EVENTS" | "RELAYLOG EVENTS" => {
             session
                 .client
                 .check_any("REPLICATION SLAVE", &[Privilege::ReplicationSlave], &[])

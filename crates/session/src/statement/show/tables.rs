@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schema::definition::TableName;
-use schema::model::{Column, Database, Index, Table};
+use schema::model::{Column, Database, Index, IndexPart, Table};
 use syntax::ast::ShowFilter;
 use system::{columns, keys};
 use types::{Result, SqlType, TypeKind, Value};
@@ -152,8 +152,8 @@ fn created(session: &Session, table: &Table) -> Value {
 
 /// A view has only a name, a time, and a comment about its state.
 fn status_of_view(session: &Session, view: &Table) -> Vec<Value> {
-    let problem = views::problem(session, view);
-    let comment = problem.map_or_else(|| "VIEW".to_owned(), |warning| warning.message);
+    let problem = views::broken(session, view);
+    let comment = problem.map_or_else(|| "VIEW".to_owned(), |error| error.message);
     let mut row = vec![text(&view.name)];
     row.resize(11, Value::Null);
     row.push(created(session, view));
@@ -230,7 +230,8 @@ pub fn columns(session: &Session, name: &TableName, full: bool) -> Result<Listin
     Ok(listing)
 }
 
-pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
+/// `extended`: also the columns that entries have after those of the index.
+pub fn index(session: &Session, name: &TableName, extended: bool) -> Result<Listing> {
     let table = session.table(name)?;
     let mut listing = Listing::new(&[
         ("Table", text_type(64)),
@@ -275,6 +276,9 @@ pub fn index(session: &Session, name: &TableName) -> Result<Listing> {
             Value::Int(known.unwrap_or(guess))
         };
         index_rows(&table, &index, &cardinality, &mut listing);
+        if extended && !table.is_temporary() && !table.is_virtual() {
+            further_columns(&table, &index, &mut listing);
+        }
     }
     Ok(listing)
 }
@@ -303,7 +307,38 @@ fn sorted(database: &Database) -> Vec<Arc<Table>> {
 }
 
 fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value, listing: &mut Listing) {
-    for (position, part) in index.parts.iter().enumerate() {
+    for position in 0..index.parts.len() {
+        index_row(table, index, position, cardinality(position + 1), listing);
+    }
+}
+
+/// What follows the columns of an index in its entries: for the primary key all other stored columns, else those of the
+/// primary key.
+fn further_columns(table: &Table, index: &Index, listing: &mut Listing) {
+    let is_primary = |index: &Index| index.name.eq_ignore_ascii_case("PRIMARY");
+    let further: Vec<usize> = if is_primary(index) {
+        let stored = |at: &usize| !table.columns[*at].is_virtual();
+        (0..table.columns.len()).filter(stored).collect()
+    } else {
+        let primary = keys::all_indexes(table).into_iter().find(is_primary);
+        let parts = primary.into_iter().flat_map(|primary| primary.parts);
+        parts.map(|part| part.column).collect()
+    };
+    let is_further = |column: &usize| index.parts.iter().all(|part| part.column != *column);
+    let mut entry = index.clone();
+    for column in further.into_iter().filter(is_further) {
+        entry.parts.push(IndexPart {
+            column,
+            prefix: None,
+            descending: false,
+            stored_descending: false,
+        });
+        index_row(table, &entry, entry.parts.len() - 1, Value::Null, listing);
+    }
+}
+
+fn index_row(table: &Table, index: &Index, position: usize, cardinality: Value, listing: &mut Listing) {
+    if let Some(part) = index.parts.get(position) {
         let column = &table.columns[part.column];
         listing.push(vec![
             text(&table.name),
@@ -316,7 +351,7 @@ fn index_rows(table: &Table, index: &Index, cardinality: &dyn Fn(usize) -> Value
                 text(&column.name)
             },
             keys::sort_order(table, index, part).map_or(Value::Null, text),
-            cardinality(position + 1),
+            cardinality,
             part.prefix.map_or(Value::Null, |n| Value::Int(i64::from(n))),
             Value::Null,
             text(if column.nullable { "YES" } else { "" }),

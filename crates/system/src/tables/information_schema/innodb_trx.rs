@@ -127,7 +127,7 @@ fn row(ctx: &Context<'_>, locks: &Locks<'_>, owner: u64, held: &OfTransaction) -
         // exclusively.
         Value::UInt(held.exclusive),
         Value::UInt(0),
-        text(""),
+        text(transaction.map_or("REPEATABLE READ", |found| found.isolation)),
         Value::Int(1),
         Value::Int(1),
         Value::Null,

@@ -15,6 +15,7 @@ pub(super) mod enabled_roles;
 pub(super) mod engines;
 pub(super) mod innodb_foreign;
 pub(super) mod innodb_foreign_cols;
+pub(super) mod innodb_ft_default_stopword;
 pub(super) mod innodb_trx;
 pub(super) mod key_column_usage;
 pub(super) mod keywords;

@@ -1,7 +1,8 @@
 //! Random queries over several tables: joins, subqueries, set operations, common table expressions, groups
 //! and windows, over small random tables with many NULLs.
 //!
-//! Both executors run each query, and MySQL does if there is one (`--judge`). A query with a difference is
+//! Both executors run each query, also without rules of the optimizer, one at a time, and MySQL does if there is one
+//! (`--judge`). Each round turns other rules off, or all in turn (`--every-rule`). A query with a difference is
 //! reduced to a small one, and is shown as a script that can be added to the corpus. [`schema`] makes the
 //! tables; [`queries`] makes the queries from the parts in [`from`] and [`expressions`]; [`tree`] is the text
 //! of a query, and reduces it.
@@ -13,11 +14,11 @@ mod schema;
 mod tree;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder};
+use mysql::{Conn, OptsBuilder};
 
-use super::ANSWER_MAX;
 use super::compare::{self, Answer, Sides};
 use super::random::Random;
+use super::{ANSWER_MAX, Several};
 use crate::report::Report;
 use crate::server::Address;
 use crate::text;
@@ -44,24 +45,24 @@ const TIMEOUT: u16 = 3024;
 /// ER_NOT_SUPPORTED_YET: MySQL returns it for windows within `ANY` and `ALL`.
 const NOT_SUPPORTED: u16 = 1235;
 
-/// Optimizer switches that are turned off, one on each connection.
-const SWITCHES: [(&str, &str); 5] = [
-    ("without semi joins", "semijoin"),
-    ("without merged tables", "derived_merge"),
-    ("without conditions in groups", "derived_condition_pushdown"),
-    ("without unnesting", "subquery_to_derived"),
-    ("without hash joins", "hash_join"),
-];
+/// The executors.
+const ROUTES: [&str; 2] = ["transactional", "analytical"];
+
+/// How many rules of the optimizer a round turns off, each alone, unless it is all of them.
+const RULES_OF_ROUND: usize = 3;
 
 /// Runs the queries of `rounds` schemas, the first made from `seed`.
-pub fn check(address: &Address, judge: Option<&Opts>, seed: u64, rounds: u64, report: &mut Report) {
-    let mut servers = match Servers::connect(address, judge) {
+pub fn check(address: &Address, several: &Several, report: &mut Report) {
+    let mut servers = match Servers::connect(address, several) {
         Ok(servers) => servers,
         Err(why) => return report.fail("agree: several tables: set up", &why),
     };
     let mut found = Found::default();
-    for round in 0..rounds {
-        if let Err(why) = servers.round(seed.wrapping_add(round), &mut found) {
+    for round in 0..several.rounds {
+        let result = servers
+            .turn_rules_off(round)
+            .and_then(|()| servers.round(several.seed.wrapping_add(round), &mut found));
+        if let Err(why) = result {
             found.differences.push(format!("round {round}: {why}"));
         }
     }
@@ -92,7 +93,13 @@ impl Found {
 
 /// Connections that must return the same results. The first one is right.
 struct Servers {
-    connections: Vec<(&'static str, Conn)>,
+    connections: Vec<(String, Conn)>,
+    /// Connections that run without some rule of the optimizer, and their executors.
+    without: Vec<(&'static str, Conn)>,
+    /// The names of these rules at present.
+    off: Vec<String>,
+    /// The optimizer's rules.
+    rules: Vec<String>,
     /// One connection for each server, which creates the tables.
     writers: Vec<Conn>,
     /// Whether the first is MySQL, whose column types may differ.
@@ -100,35 +107,59 @@ struct Servers {
 }
 
 impl Servers {
-    fn connect(address: &Address, judge: Option<&Opts>) -> Result<Self, String> {
+    fn connect(address: &Address, several: &Several) -> Result<Self, String> {
+        let mut writer = open(address.builder(), &[])?;
+        let rules = rules(&mut writer)?;
         let mut servers = Self {
             connections: Vec::new(),
-            writers: Vec::new(),
-            judged: judge.is_some(),
+            without: Vec::new(),
+            off: Vec::new(),
+            writers: vec![writer],
+            judged: several.judge.is_some(),
+            rules,
         };
-        if let Some(judge) = judge {
+        if let Some(judge) = &several.judge {
             let builder = || OptsBuilder::from_opts(judge.clone());
             servers.writers.push(open(builder(), &[])?);
-            servers.connections.push(("MySQL", open(builder(), &[])?));
+            servers.connections.push(("MySQL".into(), open(builder(), &[])?));
         }
-        servers.writers.push(open(address.builder(), &[])?);
-        let routes = [
-            ("transactional", "SET stemdb_route = 'transactional'"),
-            ("analytical", "SET stemdb_route = 'analytical'"),
-        ];
-        for (name, route) in routes {
-            servers
-                .connections
-                .push((name, open(address.builder(), &[route])?));
+        let ours = |route: &str| open(address.builder(), &[&format!("SET stemdb_route = '{route}'")]);
+        for route in ROUTES.into_iter().chain(["auto"]) {
+            servers.connections.push((route.into(), ours(route)?));
         }
-        // No result may depend on an optimizer switch.
-        for (name, switch) in SWITCHES {
-            let set = format!("SET optimizer_switch = '{switch}=off'");
-            servers
-                .connections
-                .push((name, open(address.builder(), &[&set])?));
+        let rules_at_once = match several.every_rule {
+            true => servers.rules.len(),
+            false => RULES_OF_ROUND.min(servers.rules.len()),
+        };
+        for route in ROUTES {
+            for _ in 0..rules_at_once {
+                servers.without.push((route, ours(route)?));
+            }
         }
         Ok(servers)
+    }
+
+    /// Turns the rules of a round off. No result may depend on one.
+    fn turn_rules_off(&mut self, round: u64) -> Result<(), String> {
+        let at_once = self.without.len() / ROUTES.len();
+        let first = usize::try_from(round).unwrap_or_default().wrapping_mul(at_once);
+        self.off.clear();
+        for (number, (_, conn)) in self.without.iter_mut().enumerate() {
+            let at = first.wrapping_add(number % at_once) % self.rules.len();
+            let rule = &self.rules[at];
+            conn.query_drop(format!("SET stemdb_optimizer_rules = 'default,{rule}=off'"))
+                .map_err(text)?;
+            self.off.push(rule.clone());
+        }
+        Ok(())
+    }
+
+    /// All connections with their names, the one that is right first.
+    fn all(&mut self) -> impl Iterator<Item = (String, &mut Conn)> {
+        let plain = self.connections.iter_mut();
+        let plain = plain.map(|(name, conn)| (name.clone(), conn));
+        let without = self.without.iter_mut().zip(&self.off);
+        plain.chain(without.map(|((route, conn), rule)| (format!("{route} without {rule}"), conn)))
     }
 
     /// Makes a schema, and compares its queries. The error is a lost connection, or a schema that a server
@@ -167,7 +198,7 @@ impl Servers {
                     .map_err(|e| format!("{e} in {statement:.300}"))?;
             }
         }
-        for (_, conn) in &mut self.connections {
+        for (_, conn) in self.all() {
             conn.query_drop(format!("USE {DATABASE}")).map_err(text)?;
         }
         Ok(())
@@ -175,14 +206,15 @@ impl Servers {
 
     /// Whether another result differs from the first.
     fn difference(&mut self, query: &str, ordered: bool) -> Result<Option<Difference>, String> {
+        let judged = self.judged;
         let mut answers = Vec::new();
-        for (name, conn) in &mut self.connections {
+        for (name, conn) in self.all() {
             let answer = Answer::of(conn, query).map_err(|e| format!("{name}: {e} in {query}"))?;
-            let unsupported = self.judged && answers.is_empty() && answer.error_code() == Some(NOT_SUPPORTED);
+            let unsupported = judged && answers.is_empty() && answer.error_code() == Some(NOT_SUPPORTED);
             if unsupported || answer.error_code() == Some(TIMEOUT) {
                 return Ok(None);
             }
-            answers.push((*name, answer));
+            answers.push((name, answer));
         }
         let Some(((expected_name, expected), others)) = answers.split_first() else {
             return Ok(None);
@@ -190,7 +222,7 @@ impl Servers {
         for (name, answer) in others {
             let sides = Sides {
                 names: [expected_name, name],
-                types: !self.judged,
+                types: !judged,
                 ordered,
             };
             if let Err(text) = compare::same(expected, answer, &sides) {
@@ -217,6 +249,20 @@ impl Servers {
             }
         })?;
         Ok(smallest)
+    }
+}
+
+/// The names of the optimizer's rules, as the server lists them.
+fn rules(conn: &mut Conn) -> Result<Vec<String>, String> {
+    let flags: Option<String> = conn
+        .query_first("SELECT @@stemdb_optimizer_rules")
+        .map_err(text)?;
+    let flags = flags.unwrap_or_default();
+    let names = flags.split(',').filter_map(|flag| flag.split_once('='));
+    let names: Vec<String> = names.map(|(name, _)| name.to_owned()).collect();
+    match names.is_empty() {
+        true => Err("the optimizer has no rules".into()),
+        false => Ok(names),
     }
 }
 

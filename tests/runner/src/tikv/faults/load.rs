@@ -105,7 +105,7 @@ impl Load {
         match code {
             // In order: lock wait, deadlock; PD, a store, a busy store, locks, a region; conflict, lease;
             // unknown outcome.
-            1205 | 1213 | 9001..=9005 | 9007 | 8027 | 8028 | UNDETERMINED => {
+            1205 | 1213 | 9001..=9005 | 9007 | 8027 | UNDETERMINED => {
                 self.refusals.fetch_add(1, Ordering::Relaxed);
                 Ok(code)
             }

@@ -54,6 +54,7 @@ impl Proxy {
                 port,
                 socket: None,
                 status_port: None,
+                process: None,
                 stemdb: true,
                 large_rows: false,
             },
