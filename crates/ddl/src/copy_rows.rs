@@ -79,15 +79,39 @@ impl<'a> RowCopier<'a> {
         self.warnings
     }
 
-    /// `None`: the row is left out.
-    fn convert(&mut self, txn: &Transaction, row: &LockedRow, row_number: u64) -> Result<Option<CopiedRow>> {
+    /// For each row of a page, what stores the handle of its shadow row if a writer has written that, where rows get new
+    /// hidden ids.
+    fn given_handles(
+        &self,
+        txn: &Transaction,
+        page: &[LockedRow],
+    ) -> Result<Vec<Option<Vec<u8>>>, PageError> {
+        if !self.layout.gives_ids() {
+            return Ok(vec![None; page.len()]);
+        }
+        let entries = page.iter().map(|row| self.layout.handle_entry_key(&row.key));
+        let entries: Option<Vec<Vec<u8>>> = entries.collect::<Result<_>>()?;
+        match entries {
+            Some(entries) => Ok(txn.current().batch_get(&entries)?),
+            None => Ok(vec![None; page.len()]),
+        }
+    }
+
+    /// `given`: of [`RowCopier::given_handles`]. `None`: the row is left out.
+    fn convert(
+        &mut self,
+        txn: &Transaction,
+        (row, given): (&LockedRow, Option<Vec<u8>>),
+        row_number: u64,
+    ) -> Result<Option<CopiedRow>> {
         let mut values = self.layout.convert(&row.key, &row.value, row_number)?;
         if let Some(id) = &mut self.next_id_after {
             id.give(&mut values, self.layout.table(), row_number)?;
         }
-        let handle = match self.layout.handle(&values, &row.key)? {
-            Some(handle) => handle,
-            None => {
+        let handle = match (self.layout.handle(&values, &row.key)?, given) {
+            (Some(handle), _) => handle,
+            (None, Some(given)) => self.layout.handle_of_entry(&given)?,
+            (None, None) => {
                 let table = self.layout.table();
                 let sequence = self.ids.allocate_row_ids(table, 1)?;
                 RowHandle::Int(table.row_id_layout().id(txn.start_ts(), sequence) as i64)
@@ -201,7 +225,8 @@ impl PageWork for RowCopier<'_> {
         self.next_id_after = self.next_id;
         // Discards the warnings of a page that was not committed.
         self.layout.take_warnings();
-        let rows = (rows_before + 1..).zip(page);
+        let given = self.given_handles(txn, page)?;
+        let rows = (rows_before + 1..).zip(page.iter().zip(given));
         let rows = rows
             .filter_map(|(number, row)| self.convert(txn, row, number).transpose())
             .collect::<Result<Vec<_>>>()?;
