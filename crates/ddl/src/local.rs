@@ -126,7 +126,9 @@ impl LocalJobs {
             if foreign_key::altered_with(&schema, &base, &altered) != ids {
                 continue;
             }
-            let made = match way::check(way, &base, changes, &mut altered)? {
+            let others = way::check(way, &base, changes, &mut altered)?;
+            altered.warn(statement);
+            let made = match others {
                 Others::Write => self.alter_online(&base, &altered, statement, locks)?,
                 Others::Read => self.alter_beside_readers(&base, &altered, statement, locks)?,
                 Others::Nothing => self.alter_exclusively(&base, &altered, statement, locks)?,
@@ -510,5 +512,6 @@ pub(crate) fn unseen(interrupt: &Arc<Interrupt>) -> Watch<'_> {
     Watch {
         interrupt,
         progress: None,
+        warned: None,
     }
 }

@@ -147,6 +147,7 @@ impl SharedJobs {
             })?;
             let Some(job) = claimed else { continue };
             let options = StepOptions::statement(&limit);
+            altered.warn(statement);
             let made = self.work_on(job, |job| {
                 if !online {
                     return self.alter_closed(job, others, &options, &base, &altered, statement);

@@ -41,7 +41,10 @@ pub(super) fn refusal(db: &SchemaChanger, uses: &[Use]) -> Option<u16> {
 pub(super) fn wait_for_readers_only(db: &SchemaChanger) {
     let start = Instant::now();
     while refusal(db, &[Use::Write]) != Some(1205) || refusal(db, &[Use::Read]).is_some() {
-        assert!(start.elapsed() < Duration::from_secs(60), "never closed to writers");
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "never closed to writers"
+        );
     }
 }
 

@@ -415,7 +415,9 @@ fn a_reader_elsewhere_is_waited_for_while_writers_stay_out() {
         wait_for_readers_only(&two);
         let mut reader = TransactionLocks::new(two.cluster().metadata_locks().clone());
         reader.rely_on(two.cluster().lease()).unwrap();
-        reader.acquire(table(&two, "t").id, Use::Read, &ctx.limit()).unwrap();
+        reader
+            .acquire(table(&two, "t").id, Use::Read, &ctx.limit())
+            .unwrap();
         drop(lock);
         let done = || two.history(0).unwrap().first().map(|job| job.rows) == Some(10);
         wait_until("all rows are copied", done);
