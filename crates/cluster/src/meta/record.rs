@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result};
 
 /// The latest format. 2: entries of an index that sort by a part in descending order. 3: accounts with partial revokes. 4: jobs
-/// whose indexes have deltas. 5: jobs that add columns with their indexes.
+/// whose indexes have deltas. 5: jobs that add columns with their indexes. 6: rewritten rows with new hidden ids.
 pub const FORMAT: u32 = 6;
 
 /// A value that is stored.
