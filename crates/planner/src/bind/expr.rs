@@ -426,12 +426,17 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let operand = operand.map(|e| self.scalar(e, context)).transpose()?;
+        // Only the values are in the CASE's own place.
+        let apart = Context {
+            parameters: None,
+            ..*context
+        };
+        let operand = operand.map(|e| self.scalar(e, &apart)).transpose()?;
         let hint = operand.as_ref().map(Expr::ty);
         let mut conditions = Vec::with_capacity(branches.len());
         let mut values = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
-            conditions.push(self.hinted(when, hint, context)?);
+            conditions.push(self.hinted(when, hint, &apart)?);
             values.push(then);
         }
         values.extend(otherwise);
