@@ -30,7 +30,7 @@ pub fn sorted_items(
     let mut hidden: Vec<(ColumnId, Expr)> = Vec::new();
     let mut sorted_by = Vec::with_capacity(keys.len());
     for SortKey { expr, descending } in keys {
-        let expr = if has_volatile_item(&expr, items) {
+        let expr = if items.contains(&expr) || has_made_item(&expr, items) {
             over_items(binder, &expr, items, &ids, &mut hidden)?
         } else {
             let id = binder.new_column();
@@ -51,8 +51,14 @@ pub fn sorted_items(
     Ok((rows, ids))
 }
 
-fn has_volatile_item(key: &Expr, items: &[Expr]) -> bool {
+/// Whether a key is computed of an item that assigns or that is random. An item that only reads a variable may have had
+/// another value than the key.
+fn has_made_item(key: &Expr, items: &[Expr]) -> bool {
+    let is_made = |part: &Expr| {
+        let reads = functions::reads_assigned(part) && !functions::assigns(part);
+        !functions::is_deterministic(part) && !reads
+    };
     let mut has = false;
-    key.walk(&mut |part| has |= !functions::is_deterministic(part) && items.contains(part));
+    key.walk(&mut |part| has |= is_made(part) && items.contains(part));
     has
 }
