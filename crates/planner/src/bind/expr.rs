@@ -431,6 +431,7 @@ impl Binder<'_> {
             parameters: None,
             ..*context
         };
+        let written = operand;
         let operand = operand.map(|e| self.scalar(e, &apart)).transpose()?;
         let hint = operand.as_ref().map(Expr::ty);
         let mut conditions = Vec::with_capacity(branches.len());
@@ -440,6 +441,9 @@ impl Binder<'_> {
             values.push(then);
         }
         values.extend(otherwise);
+        if let (Some(ast::Expr::Parameter(index)), Some(first)) = (written, conditions.first()) {
+            parameter::announce(self, *index, first.ty());
+        }
         let mut values = parameter::operands(self, "case", &values, context)?;
         let otherwise = values.split_off(conditions.len()).pop();
         let branches = conditions.into_iter().zip(values).collect();

@@ -49,8 +49,9 @@ pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
         let Hint::QueryBlockName(name) = hint else {
             continue;
         };
-        let is_known = state.names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if names.len() > 1 || is_known {
+        let known = state.names.iter().find(|known| known.eq_ignore_ascii_case(name));
+        if names.len() > 1 || known.is_some() {
+            let name = known.unwrap_or(name);
             binder.warn_each_time(hint_conflicts::conflict(&format!("QB_NAME(`{name}`)")));
             continue;
         }

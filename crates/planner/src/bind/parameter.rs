@@ -169,20 +169,17 @@ fn is_untyped(expr: &ast::Expr) -> bool {
                 args if takes_any.iter().any(|any| name.eq_ignore_ascii_case(any)) => args,
                 _ => return false,
             };
-            are_untyped(chosen.iter())
+            chosen.iter().all(is_untyped)
         }
         ast::Expr::Case {
             branches, otherwise, ..
-        } => are_untyped(branches.iter().map(|(_, then)| then).chain(otherwise.as_deref())),
+        } => branches
+            .iter()
+            .map(|(_, then)| then)
+            .chain(otherwise.as_deref())
+            .all(is_untyped),
         _ => false,
     }
-}
-
-/// Whether each of the values that an expression chooses from is untyped or NULL, and not all are NULL.
-fn are_untyped<'e>(values: impl Iterator<Item = &'e ast::Expr> + Clone) -> bool {
-    let is_null = |value: &&ast::Expr| matches!(value, ast::Expr::Null);
-    let mut others = values.filter(|value| !is_null(value)).peekable();
-    others.peek().is_some() && others.all(is_untyped)
 }
 
 /// A parameter in a place of this type. `hint`: its type where the statement is prepared, if the place has none.
@@ -226,8 +223,7 @@ fn place(
     around: Option<SqlType>,
 ) -> Option<SqlType> {
     let text = SqlType::varchar(GUESSED_CHARS, binder.types.collation);
-    let has_no_type = |value: &Option<Expr>| value.as_ref().is_none_or(|v| v.ty().kind == TypeKind::Null);
-    let of_values = |values: &[Option<Expr>]| match values.iter().all(has_no_type) {
+    let of_values = |values: &[Option<Expr>]| match values.iter().all(Option::is_none) {
         true => around.or(Some(text)),
         false => beside(values.iter()),
     };

@@ -180,8 +180,8 @@ fn is_of_kind(expected: &SqlType, ty: &SqlType) -> bool {
         TypeKind::Decimal => ty.is_integer() || ty.is_decimal(),
         TypeKind::Float | TypeKind::Double => ty.is_numeric(),
         TypeKind::DateTime | TypeKind::Timestamp => ty.is_numeric() || ty.is_temporal(),
-        TypeKind::Date => ty.is_numeric() || ty.is_datetime(),
-        TypeKind::Time => ty.is_numeric() || ty.kind == TypeKind::Time,
+        TypeKind::Date => ty.is_numeric() || ty.kind == TypeKind::Date,
+        TypeKind::Time => ty.is_numeric() || matches!(ty.kind, TypeKind::Time | TypeKind::DateTime),
         _ if expected.is_integer() => ty.is_integer() && ty.unsigned == expected.unsigned,
         // Texts and documents are sent as texts.
         _ => ty.is_string(),
