@@ -45,8 +45,8 @@ pub(super) fn bind_values(
         let strength = functions::bind::strength_of(values);
         let nullable = values.iter().any(Expr::nullable);
         let mut ty = functions::bind::union_type(values, &binder.types)?;
-        if !place.is_statement && ty.is_integer() {
-            // In a table of MySQL's they are as wide as can be.
+        if rows.len() > 1 && !place.is_statement && ty.is_integer() {
+            // Integers of several rows are as wide as can be, those of one row as their values.
             ty.length = WIDEST_INTEGER;
         }
         // A DECIMAL is sent with the digits that it was written with.
