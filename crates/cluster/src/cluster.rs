@@ -259,10 +259,17 @@ impl Cluster {
     /// # Errors
     /// Those of the store.
     pub fn is_first_node(&self) -> Result<bool> {
-        match self.node() {
-            Some(node) => Ok(self.live_nodes()?.first().is_none_or(|first| first.id == node.id)),
-            None => Ok(true),
-        }
+        Ok(self.nodes_before()? == 0)
+    }
+
+    /// How many nodes come before this one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn nodes_before(&self) -> Result<usize> {
+        let Some(node) = self.node() else { return Ok(0) };
+        let nodes = self.live_nodes()?;
+        Ok(nodes.iter().position(|other| other.id == node.id).unwrap_or(0))
     }
 
     /// Sends a request to nodes, by their ids, and waits at most `timeout` for the replies. Nodes that do not

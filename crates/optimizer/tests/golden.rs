@@ -202,6 +202,7 @@ impl Runner {
             user_variables: &user_variables,
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,
+            thread: 0,
             check_accesses: &|_| Ok(()),
             denied: &|database| {
                 Error::new(

@@ -20,6 +20,8 @@ pub struct Place {
     pub converted: Option<SqlType>,
     /// The type that a client is told, if that is known.
     pub announced: Option<SqlType>,
+    /// It is a number of rows of a window: only a whole number is taken.
+    pub counts_rows: bool,
 }
 
 /// The environment of a statement that is being planned; `session` provides it.
@@ -65,6 +67,8 @@ pub struct BindEnv<'a> {
     /// Error 1143 in place of 1054 if the account may not read all columns of a table: database, table,
     /// and the column that does not exist.
     pub denied_column: &'a dyn Fn(&str, &str, &str) -> Option<Error>,
+    /// The number of the connection's thread.
+    pub thread: u64,
     /// Error 1044 of the account, for a database that is read-only for every account.
     pub denied: &'a dyn Fn(&str) -> Error,
     /// Receives the warnings of planning.

@@ -351,6 +351,7 @@ fn bind_env<'a>(
         user_variables: session.user_variables.shared(),
         check_table: &|_, _, _| Ok(()),
         denied_column: &|_, _, _| None,
+        thread: session.process.id,
         check_accesses: &|_| Ok(()),
         denied: &|name| errors::unknown_database(name),
         time_zone: session.settings.time_zone,

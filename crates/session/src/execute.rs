@@ -317,7 +317,7 @@ fn run_named(
         .iter()
         .map(|v| functions::bind::type_of_value(v, collation))
         .collect();
-    let row_counts = &statement.parsed.row_counts;
+    let row_counts = &statement.row_counts;
     if let Err(error) = convert_row_counts(row_counts, Protocol::Sql, &mut values, &mut types) {
         return Ok((Kind::Other, Err(error)));
     }

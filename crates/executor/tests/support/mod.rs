@@ -205,6 +205,7 @@ impl Conn<'_> {
             user_variables: &HashMap::new(),
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,
+            thread: 0,
             check_accesses: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),

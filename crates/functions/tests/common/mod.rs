@@ -125,6 +125,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         user_variables: &HashMap::new(),
         check_table: &|_, _, _| Ok(()),
         denied_column: &|_, _, _| None,
+        thread: 0,
         check_accesses: &|_| Ok(()),
         denied: &|database| types::Error::internal(database),
         warnings: &warnings,

@@ -12,7 +12,7 @@ use super::grouping::{Groups, rollup_order};
 use super::relation::type_in_temporary_table;
 use super::subqueries::Subqueries;
 use super::window::windowed;
-use super::{Binder, hints, limit};
+use super::{Binder, hints, limit, volatile_items};
 use crate::logical::{ColumnId, Logical, columns_of};
 use crate::plan::{OutputLimit, SortKey};
 
@@ -90,6 +90,10 @@ pub fn operators(
     let (root, ids, in_order) = if bound.distinct {
         let (sorted, ids, by_hidden) = distinct_rows(binder, rel, &exprs, bound.order_by)?;
         (limited(sorted, limit), ids, by_hidden)
+    } else if volatile_items::precede_order(&exprs, &bound.order_by) {
+        let rows = of_shown_rows.applied_to(rel);
+        let (sorted, ids) = volatile_items::sorted_items(binder, rows, &exprs, bound.order_by)?;
+        (limited(sorted, limit), ids, false)
     } else {
         // The rows that LIMIT and OFFSET leave out are not computed: their items do not fail.
         let mut rows = limited(sorted(rel, bound.order_by.clone()), limit);
@@ -295,7 +299,7 @@ fn distinct_rows(
 
 /// An expression over the columns of the items, instead of what they are made of. Columns that are in none
 /// of them come as `hidden` lists them.
-fn over_items(
+pub fn over_items(
     binder: &Binder<'_>,
     expr: &Expr,
     items: &[Expr],

@@ -426,15 +426,24 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let operand = operand.map(|e| self.scalar(e, context)).transpose()?;
+        // Only the values are in the CASE's own place.
+        let apart = Context {
+            parameters: None,
+            ..*context
+        };
+        let written = operand;
+        let operand = operand.map(|e| self.scalar(e, &apart)).transpose()?;
         let hint = operand.as_ref().map(Expr::ty);
         let mut conditions = Vec::with_capacity(branches.len());
         let mut values = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
-            conditions.push(self.hinted(when, hint, context)?);
+            conditions.push(self.hinted(when, hint, &apart)?);
             values.push(then);
         }
         values.extend(otherwise);
+        if let (Some(ast::Expr::Parameter(index)), Some(first)) = (written, conditions.first()) {
+            parameter::announce(self, *index, first.ty());
+        }
         let mut values = parameter::operands(self, "case", &values, context)?;
         let otherwise = values.split_off(conditions.len()).pop();
         let branches = conditions.into_iter().zip(values).collect();

@@ -93,6 +93,7 @@ mod table_options;
 mod values;
 mod view;
 mod view_definition;
+mod volatile_items;
 mod window;
 mod write;
 mod write_target;

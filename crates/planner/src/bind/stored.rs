@@ -171,6 +171,7 @@ fn bind_with_notes(
         user_variables: &user_variables,
         check_table: &|_, _, _| Ok(()),
         denied_column: &|_, _, _| None,
+        thread: 0,
         check_accesses: &|_| Ok(()),
         denied: &|_| names.calls_refused(None),
         warnings: &warnings,

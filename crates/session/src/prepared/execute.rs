@@ -209,7 +209,7 @@ fn read_execution(
     if !prepared.statement.is_plain {
         let statement = prepared.statement.clone();
         parameter_types::convert_row_counts(
-            &statement.parsed.row_counts,
+            &statement.row_counts,
             Protocol::Binary,
             &mut bound.values,
             &mut bound.types,

@@ -16,6 +16,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
 
 use super::Statement;
+use super::parameter_types::{Expected, RowCount};
 use super::{ParameterTypes, parameter_types};
 use crate::client_charset;
 use crate::compile::{self, Parameters};
@@ -41,18 +42,31 @@ pub struct Checked {
 impl Checked {
     /// `database`: the one that is selected at present.
     pub fn into_statement(self, database: Option<Arc<str>>) -> Statement {
-        let types = self.places.iter().map(|place| place.converted);
-        let has_types = types.clone().any(|ty| ty.is_some());
+        let has_types = self.places.iter().any(|place| place.converted.is_some());
+        let of_limit = |position: usize| self.parsed.row_counts.contains(&position);
+        let expected = |(position, place): (usize, &Place)| {
+            (!of_limit(position)).then(|| Expected {
+                ty: place.converted.or(place.announced).unwrap_or_else(untyped),
+                converts: place.converted.is_some(),
+            })
+        };
+        let parameter_types: ParameterTypes = match has_types {
+            true => self.places.iter().enumerate().map(expected).collect(),
+            false => Arc::default(),
+        };
+        let of_limits = self.parsed.row_counts.iter().copied().map(RowCount::OfLimit);
+        let places = self.places.iter().enumerate();
+        let of_windows = places.filter(|(_, place)| place.counts_rows);
+        let of_windows = of_windows.map(|(position, _)| RowCount::OfWindow(position));
+        let row_counts: Arc<[RowCount]> = of_limits.chain(of_windows).collect();
         Statement {
             parameters: self.parsed.parameters,
-            is_plain: !has_types && self.parsed.row_counts.is_empty() && self.parsed.set_vars.is_empty(),
+            is_plain: !has_types && row_counts.is_empty() && self.parsed.set_vars.is_empty(),
+            row_counts,
             text: self.text,
             parsed: Arc::new(self.parsed),
             database,
-            parameter_types: match has_types {
-                true => types.collect(),
-                false => Arc::default(),
-            },
+            parameter_types,
         }
     }
 }
@@ -160,8 +174,16 @@ fn parse_single(session: &Session, text: &str) -> Result<(Arc<str>, Parsed)> {
 
 /// The definition of a parameter, as the client gets it.
 fn parameter_column(ty: Option<SqlType>, collation: Collation) -> ResultColumn {
-    let ty = ty.unwrap_or_else(|| SqlType::varchar(UNTYPED_CHARS, collation));
+    let ty = ty.unwrap_or_else(|| SqlType {
+        collation,
+        ..untyped()
+    });
     ResultColumn::unnamed("?", ty, true)
+}
+
+/// A parameter without a known type.
+fn untyped() -> SqlType {
+    SqlType::varchar(UNTYPED_CHARS, Collation::DEFAULT)
 }
 
 /// In MySQL a parameter without a known type is a VARCHAR of this length.
