@@ -577,6 +577,16 @@ pub(super) fn under_one_collation(
     Ok(())
 }
 
+/// The comparison of two values that are of the type that they are compared as.
+pub(super) fn equal(a: Expr, b: Expr) -> Result<Expr> {
+    let function = crate::registry::find("=").ok_or_else(|| types::Error::internal("there is no ="))?;
+    Ok(Expr::Call {
+        function,
+        args: vec![a, b],
+        ty: SqlType::BOOL,
+    })
+}
+
 /// AND, OR, XOR, NOT: the arguments and the result are truth values.
 pub(crate) fn resolve_logic(binding: &mut Binding<'_>) -> Result<SqlType> {
     let env = binding.env;

@@ -197,16 +197,19 @@ fn case_conditions(operand: Option<Expr>, whens: Vec<Expr>, env: &TypeEnv) -> Re
     let Some(operand) = operand else {
         return Ok(whens.into_iter().map(arguments::condition).collect());
     };
-    let mut operand = arguments::read_members(operand);
+    let operand = arguments::read_members(operand);
     let mut whens: Vec<Expr> = whens.into_iter().map(arguments::read_members).collect();
-    if operand.ty().is_string() {
-        let texts = whens.iter_mut().filter(|when| when.ty().is_string());
-        let mut texts: Vec<&mut Expr> = [&mut operand].into_iter().chain(texts).collect();
-        if texts.len() > 1 {
-            compare::under_one_collation(&mut texts, "case", env)?;
-        }
+    let is_text = |when: &Expr| operand.ty().is_string() && when.ty().is_string();
+    let mut text = operand.clone();
+    let mut texts = vec![&mut text];
+    texts.extend(whens.iter_mut().filter(|when| is_text(&**when)));
+    if texts.len() > 1 {
+        compare::under_one_collation(&mut texts, "case", env)?;
     }
-    let compared = |when| call("=", case_operands(operand.clone(), when, env)?, env);
+    let compared = |when: Expr| match is_text(&when) {
+        true => compare::equal(text.clone(), when),
+        false => call("=", case_operands(operand.clone(), when, env)?, env),
+    };
     whens.into_iter().map(compared).collect()
 }
 

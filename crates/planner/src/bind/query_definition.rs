@@ -130,9 +130,11 @@ fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
     if is_too_long || stored.ty.as_operand() != column.ty.as_operand() {
         return None;
     }
-    Some(match table.view {
-        Some(_) => through_view(stored.clone()),
-        None => stored.clone(),
+    // Most of MySQL's own tables there are views.
+    let is_view = table.view.is_some() || table.database == "information_schema";
+    Some(match is_view {
+        true => through_view(stored.clone()),
+        false => stored.clone(),
     })
 }
 

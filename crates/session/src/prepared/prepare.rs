@@ -125,6 +125,7 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
             command_columns(session, &command)
         }
     };
+    session.diagnostics.collect_planning(session.settings.warnings);
     if columns.len() > usize::from(u16::MAX) {
         // A result may have more columns, but the packet that announces it counts them with 16 bits.
         return Err(Error::new(errno::ER_TOO_MANY_FIELDS, "Too many columns"));
@@ -188,6 +189,7 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         Transaction(TransactionStatement::Commit(_) | TransactionStatement::Rollback(_)) => Ok(()),
         Transaction(_)
         | Show(Shown::OfServer(ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }))
+        | ExplainConnection { .. }
         | Use { .. }
         | Prepare { .. }
         | Execute { .. }
