@@ -64,7 +64,7 @@ pub(super) fn in_case(text: &str, collation: Collation, case: Case) -> String {
 const DOTTED_I: char = '\u{130}';
 const DOTLESS_I: char = '\u{131}';
 
-/// Whether `i` and `I` are two letters. Of Unicode 9.0 no collation has tables of its own for cases.
+/// Whether `i` and `I` are two letters. The Turkish collations of Unicode 9.0 have the cases of all others.
 fn has_turkish_letters(collation: Collation) -> bool {
     collation.charset() == Charset::Latin5 || collation.name().ends_with("_turkish_ci")
 }

@@ -15,9 +15,10 @@ use schema::model::{IndexPart, SchemaState, Table};
 use super::{Apply, ApplyKind, ColumnId, CommonTableId, Get, JoinKind, Logical, columns_of};
 use crate::conjuncts::conjuncts;
 
+const COMPARISONS: &[&str] = &["=", "<", "<=", ">", ">=", "<>"];
+
 /// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its
 /// list may be.)
-const COMPARISONS: &[&str] = &["=", "<", "<=", ">", ">=", "<>"];
 const NOT_TRUE_OF_NULL: &[&str] = &[
     "=",
     "<",
