@@ -350,7 +350,7 @@ fn operands_with_values(condition: &Expr) -> Option<&[Expr]> {
         return None;
     };
     let inner = match args.first() {
-        Some(Expr::Call { function, args, .. }) => Some((function.0.name, args)),
+        Some(Expr::Call { function, args, .. }) => Some((function.0.name, args.as_slice())),
         _ => None,
     };
     match (function.0.name, inner) {
@@ -359,7 +359,7 @@ fn operands_with_values(condition: &Expr) -> Option<&[Expr]> {
         ("in", _) => args.get(..1),
         ("not", Some(("is null" | "like" | "=" | "<>", args))) => Some(args),
         ("not", Some(("in" | "between", args))) => args.get(..1),
-        (name, _) => NOT_TRUE_OF_NULL.contains(&name).then_some(args),
+        (name, _) => NOT_TRUE_OF_NULL.contains(&name).then_some(args.as_slice()),
     }
 }
 
