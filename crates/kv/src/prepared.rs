@@ -76,6 +76,8 @@ impl Transaction {
         if !commit {
             self.discard_writes();
         }
+        // What is stored of a READ ONLY transaction is deleted as well.
+        self.options.read_only = false;
         let deleted = stored.into_iter().try_for_each(|key| self.delete(key));
         if let Err(error) = deleted.and_then(|()| self.check_guards()) {
             self.buffer = prepared;

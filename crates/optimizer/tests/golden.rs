@@ -181,6 +181,7 @@ impl Runner {
             temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: self.database.as_deref(),
             params: &params,
+            planned_for: planner::PlannedFor::Text,
             params_known: !self.guess,
             places: None,
             literal_params: false,

@@ -24,6 +24,17 @@ pub struct Place {
     pub counts_rows: bool,
 }
 
+/// What a statement is planned for. MySQL gives the warnings of a text where it reads it, and others where it runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlannedFor {
+    /// One execution of a text.
+    Text,
+    /// PREPARE, which only reads the text.
+    Prepare,
+    /// An execution of a prepared statement, whose text has been read.
+    Execute,
+}
+
 /// The environment of a statement that is being planned; `session` provides it.
 pub struct BindEnv<'a> {
     pub schema: Arc<Schema>,
@@ -31,6 +42,7 @@ pub struct BindEnv<'a> {
     pub temporary: &'a TemporaryTables,
     /// The default database.
     pub database: Option<&'a str>,
+    pub planned_for: PlannedFor,
     /// Types of the statement's parameters, in order. Meaningless unless `params_known`.
     pub params: &'a [SqlType],
     /// False for PREPARE, which reports the columns of the result before the parameters have values: their

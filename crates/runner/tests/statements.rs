@@ -59,6 +59,7 @@ impl Program {
             temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: Some("d"),
             params: &[],
+            planned_for: planner::PlannedFor::Text,
             params_known: true,
             places: None,
             literal_params: false,

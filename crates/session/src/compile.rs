@@ -9,7 +9,7 @@ use std::time::Duration;
 use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
 use planner::object_access::TableNeeds;
 use planner::plan::ResultColumn;
-use planner::{BindEnv, Bound, CachedPlan, Place, PlanKey, TableKnowledge};
+use planner::{BindEnv, Bound, CachedPlan, Place, PlanKey, PlannedFor, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::{Column, Schema, Table};
 use schema::statistics::TableStatistics;
@@ -283,14 +283,15 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
 
 fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
     // PREPARE has warned of the text of a prepared statement.
-    if !matches!(params, Parameters::Typed(_)) {
+    let is_execution = matches!(params, Parameters::Typed(_));
+    if !is_execution {
         for warning in &parsed.warnings {
             session.diagnostics.planning.push(warning.clone());
         }
     }
     let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
         let value = session.view().system_variable(scope, name)?;
-        if let Some(warning) = notices::deprecated(name) {
+        if !is_execution && let Some(warning) = notices::deprecated(name) {
             session.diagnostics.planning.push(warning);
         }
         Ok(value)
@@ -336,6 +337,11 @@ fn bind_env<'a>(
         params: match params {
             Parameters::Typed(types) | Parameters::Literals(types) => types,
             Parameters::Untyped(_) => &[],
+        },
+        planned_for: match params {
+            Parameters::Typed(_) => PlannedFor::Execute,
+            Parameters::Untyped(Some(_)) => PlannedFor::Prepare,
+            Parameters::Untyped(None) | Parameters::Literals(_) => PlannedFor::Text,
         },
         params_known: !matches!(params, Parameters::Untyped(_)),
         literal_params: matches!(params, Parameters::Literals(_)),

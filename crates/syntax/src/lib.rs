@@ -58,6 +58,8 @@ pub struct Parsed {
     pub row_counts: Vec<usize>,
     /// Whether it assigns to user variables in expressions: `@a := 1`.
     pub assigns: bool,
+    /// Whether it reads `@@warning_count` or `@@error_count`.
+    pub reads_diagnostics: bool,
     /// System variables that hints set for the statement: `SET_VAR(name = value)`.
     pub set_vars: Vec<(String, ast::Expr)>,
     /// What its text alone warns of: deprecated words and operators.
@@ -102,6 +104,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
                     parameters: 0,
                     row_counts: Vec::new(),
                     assigns: false,
+                    reads_diagnostics: false,
                     set_vars: Vec::new(),
                     warnings: Vec::new(),
                 });

@@ -186,6 +186,7 @@ impl Conn<'_> {
             temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: Some("d"),
             params: &types,
+            planned_for: planner::PlannedFor::Text,
             params_known: true,
             places: None,
             literal_params: false,

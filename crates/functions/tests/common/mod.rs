@@ -110,6 +110,7 @@ pub fn bind_text(text: &str, sql_mode: SqlMode, time_zone: TimeZone) -> Result<E
         temporary: &planner::NO_TEMPORARY_TABLES,
         database: Some("shop"),
         params: &[],
+        planned_for: planner::PlannedFor::Text,
         params_known: true,
         places: None,
         literal_params: false,

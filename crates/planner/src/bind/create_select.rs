@@ -2,13 +2,14 @@
 //!
 //! Source: manual 13.1.20.4, "CREATE TABLE ... SELECT Statement".
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use schema::definition::Ddl;
 use schema::limits;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
-use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody};
+use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody, TableElement};
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::write::refuse_generated_column;
@@ -16,6 +17,23 @@ use super::{Binder, column, create_table, foreign_key, query_definition};
 use crate::command::{Command, CreateTableSelect};
 use crate::foreign_key::RowChanges;
 use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
+
+/// The statement with its columns spelled as the query spells them.
+fn spelled_as_selected<'a>(create: &'a CreateTable, names: &[String]) -> Cow<'a, CreateTable> {
+    let mut create = Cow::Borrowed(create);
+    for at in 0..create.elements.len() {
+        let TableElement::Column(column) = &create.elements[at] else {
+            continue;
+        };
+        let selected = names.iter().find(|name| types::same_name(name, &column.name));
+        if let Some(name) = selected.filter(|name| **name != column.name)
+            && let TableElement::Column(column) = &mut create.to_mut().elements[at]
+        {
+            column.name.clone_from(name);
+        }
+    }
+    create
+}
 
 pub(super) fn bind_create_table_select(
     binder: &Binder<'_>,
@@ -51,7 +69,8 @@ pub(super) fn bind_create_table_select(
     }
     limits::check_distinct_columns(selected.iter().map(|column| column.name.as_str()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
-    let ddl = create_table::bind_create_table(binder, create, selected)?;
+    let create = spelled_as_selected(create, &names);
+    let ddl = create_table::bind_create_table(binder, &create, selected)?;
     let Ddl::CreateTable { name, definition, .. } = &ddl else {
         return Err(Error::internal("the statement is not CREATE TABLE"));
     };

@@ -4,6 +4,7 @@
 
 use functions::Expr;
 use schema::default_value::implicit;
+use schema::limits;
 use schema::model::{Column, Default};
 use syntax::ast::{self, Query, QueryBody, SelectItem};
 use types::{Collation, SqlType, TypeKind, Value};
@@ -124,12 +125,16 @@ fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
     }
     let table = binder.env.table(&result.database, &result.original_table)?;
     let stored = &table.columns[table.column_offset(&result.original_name)?];
-    if stored.ty.as_operand() != column.ty.as_operand() {
+    // Some columns of system tables are longer than those of a stored table may be.
+    let is_too_long = stored.ty.kind == TypeKind::VarChar && stored.ty.max_bytes() > limits::ROW_BYTES_MAX;
+    if is_too_long || stored.ty.as_operand() != column.ty.as_operand() {
         return None;
     }
-    Some(match table.view {
-        Some(_) => through_view(stored.clone()),
-        None => stored.clone(),
+    // Most of MySQL's own tables there are views.
+    let is_view = table.view.is_some() || table.database == "information_schema";
+    Some(match is_view {
+        true => through_view(stored.clone()),
+        false => stored.clone(),
     })
 }
 

@@ -15,6 +15,8 @@ use schema::model::{IndexPart, SchemaState, Table};
 use super::{Apply, ApplyKind, ColumnId, CommonTableId, Get, JoinKind, Logical, columns_of};
 use crate::conjuncts::conjuncts;
 
+const COMPARISONS: &[&str] = &["=", "<", "<=", ">", ">=", "<>"];
+
 /// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its
 /// list may be.)
 const NOT_TRUE_OF_NULL: &[&str] = &[
@@ -326,22 +328,39 @@ fn equated(condition: &Expr) -> Option<(&Expr, &Expr)> {
 
 fn not_null_columns(condition: &Expr) -> Vec<ColumnId> {
     let conjuncts = conjuncts(Some(condition)).into_iter();
-    let rejecting = conjuncts.filter_map(|conjunct| match conjunct {
-        Expr::Call { function, args, .. } if NOT_TRUE_OF_NULL.contains(&function.0.name) => {
-            Some(args.as_slice())
-        }
-        Expr::Call { function, args, .. } if function.0.name == "in" => args.get(..1),
-        Expr::Call { function, args, .. } if function.0.name == "not" => match args.first() {
-            Some(Expr::Call { function, args, .. }) => match function.0.name {
-                "is null" | "like" | "=" | "<>" => Some(args.as_slice()),
-                "in" | "between" => args.get(..1),
-                _ => None,
-            },
-            _ => None,
-        },
+    let rejecting = conjuncts.filter_map(operands_with_values).flatten();
+    rejecting.filter_map(column_behind_casts).collect()
+}
+
+/// The column that an operand is or is converted from. It has a value where the operand has one.
+fn column_behind_casts(operand: &Expr) -> Option<ColumnId> {
+    match operand.as_stored() {
+        Expr::Cast {
+            input,
+            implicit: true,
+            ..
+        } => column_behind_casts(input),
+        operand => column_of(operand),
+    }
+}
+
+/// The operands that are not NULL where a condition is true.
+fn operands_with_values(condition: &Expr) -> Option<&[Expr]> {
+    let Expr::Call { function, args, .. } = condition else {
+        return None;
+    };
+    let inner = match args.first() {
+        Some(Expr::Call { function, args, .. }) => Some((function.0.name, args.as_slice())),
         _ => None,
-    });
-    rejecting.flatten().filter_map(column_of).collect()
+    };
+    match (function.0.name, inner) {
+        ("is true", Some(_)) => operands_with_values(args.first()?),
+        ("is false", Some((name, args))) => (COMPARISONS.contains(&name) || name == "like").then_some(args),
+        ("in", _) => args.get(..1),
+        ("not", Some(("is null" | "like" | "=" | "<>", args))) => Some(args),
+        ("not", Some(("in" | "between", args))) => args.get(..1),
+        (name, _) => NOT_TRUE_OF_NULL.contains(&name).then_some(args.as_slice()),
+    }
 }
 
 /// The column that an expression is.

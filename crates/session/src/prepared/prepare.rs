@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use functions::Strictness;
 use planner::Place;
-use planner::command::Command;
+use planner::command::{Command, Show as Shown};
 use planner::plan::ResultColumn;
 use syntax::Parsed;
-use syntax::ast::{ProgramAction, TransactionStatement};
+use syntax::ast::{ProgramAction, ServerShow, TransactionStatement};
 use types::Value;
 use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
@@ -124,6 +124,9 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
     if !parsed.statement.commits_implicitly() {
         transaction_rules::check_read_write(session, &parsed.statement)?;
     }
+    if parsed.reads_diagnostics {
+        return Err(unpreparable());
+    }
     let places = RefCell::new(vec![Place::default(); parsed.parameters]);
     let columns = match compile::compile(session, &parsed, Parameters::Untyped(Some(&places)))? {
         Compiled::Plan(plan) => {
@@ -136,6 +139,7 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
             command_columns(session, &command)
         }
     };
+    session.diagnostics.collect_planning(session.settings.warnings);
     if columns.len() > usize::from(u16::MAX) {
         // A result may have more columns, but the packet that announces it counts them with 16 bits.
         return Err(Error::new(errno::ER_TOO_MANY_FIELDS, "Too many columns"));
@@ -161,7 +165,9 @@ fn command_columns(session: &mut Session, command: &Command) -> Vec<ResultColumn
     listing.map(|listing| listing.columns).unwrap_or_default()
 }
 
+/// Semicolons at the end are no part of the text, also if a comment has begun before them.
 fn parse_single(session: &Session, text: &str) -> Result<(Arc<str>, Parsed)> {
+    let text = text.trim_end_matches(|c: char| c.is_ascii_whitespace() || c == ';');
     let mut parsed = syntax::parse(text, &session.settings.sql_mode)?;
     if parsed.len() > 1 {
         return Err(syntax::syntax_error(text, parsed[1].text.start));
@@ -204,6 +210,8 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         } => Ok(()),
         Transaction(TransactionStatement::Commit(_) | TransactionStatement::Rollback(_)) => Ok(()),
         Transaction(_)
+        | Show(Shown::OfServer(ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }))
+        | ExplainConnection { .. }
         | Use { .. }
         | Prepare { .. }
         | Execute { .. }
@@ -217,12 +225,16 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         | Resignal
         | DropAbsent { .. }
         | OfProgram { .. }
-        | LoadData(_) => Err(Error::new(
-            errno::ER_UNSUPPORTED_PS,
-            "This command is not supported in the prepared statement protocol yet",
-        )),
+        | LoadData(_) => Err(unpreparable()),
         _ => Ok(()),
     }
+}
+
+fn unpreparable() -> Error {
+    Error::new(
+        errno::ER_UNSUPPORTED_PS,
+        "This command is not supported in the prepared statement protocol yet",
+    )
 }
 
 /// Converts values to the types of their parameters.

@@ -91,6 +91,8 @@ pub struct Parser<'a> {
     pub row_counts: Vec<usize>,
     /// An expression contains `@a := x`.
     pub assigns: bool,
+    /// An expression contains `@@warning_count` or `@@error_count`.
+    pub reads_diagnostics: bool,
     /// The variables of SET_VAR hints.
     pub set_vars: Vec<(String, Expr)>,
     /// What the text so far warns of: [`deprecated`].
@@ -121,6 +123,7 @@ impl<'a> Parser<'a> {
             parameters: 0,
             row_counts: Vec::new(),
             assigns: false,
+            reads_diagnostics: false,
             set_vars: Vec::new(),
             warnings: Vec::new(),
             is_first_select: true,
