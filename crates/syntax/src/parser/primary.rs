@@ -127,6 +127,7 @@ fn user_variable(parser: &mut Parser<'_>) -> Result<Expr> {
 
 fn system_variable(parser: &mut Parser<'_>) -> Result<Expr> {
     let (scope, name) = names::system_variable_name(parser)?;
+    parser.read_variables.push((scope, name.clone()));
     Ok(Expr::SystemVariable { scope, name })
 }
 

@@ -22,6 +22,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
             row_counts: Vec::new(),
             assigns: false,
             set_vars: Vec::new(),
+            read_variables: Vec::new(),
             warnings: Vec::new(),
         });
     }
@@ -39,6 +40,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
         row_counts: std::mem::take(&mut parser.row_counts),
         assigns: parser.assigns,
         set_vars: std::mem::take(&mut parser.set_vars),
+        read_variables: std::mem::take(&mut parser.read_variables),
         warnings: std::mem::take(&mut parser.warnings),
     })
 }
