@@ -10,7 +10,9 @@ use planner::Place;
 use planner::command::Command;
 use planner::plan::ResultColumn;
 use syntax::Parsed;
-use syntax::ast::{ProgramAction, TransactionStatement};
+use syntax::ast::{
+    Maintenance, ProgramAction, ServerShow, ShowStatement, TransactionStatement, UserStatement, ViewVerb,
+};
 use types::Value;
 use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
@@ -107,6 +109,9 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
             "Prepared statement contains too many placeholders",
         ));
     }
+    if is_unpreparable(&parsed.statement) {
+        return Err(unpreparable());
+    }
     if !parsed.statement.commits_implicitly() {
         transaction_rules::check_read_write(session, &parsed.statement)?;
     }
@@ -194,13 +199,37 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         | Signal(_)
         | Resignal
         | DropAbsent { .. }
-        | OfProgram { .. }
-        | LoadData(_) => Err(Error::new(
-            errno::ER_UNSUPPORTED_PS,
-            "This command is not supported in the prepared statement protocol yet",
-        )),
+        | OfProgram { .. } => Err(unpreparable()),
         _ => Ok(()),
     }
+}
+
+/// Those that MySQL refuses before it looks at anything that they name.
+fn is_unpreparable(statement: &syntax::ast::Statement) -> bool {
+    use syntax::ast::Statement::*;
+    match statement {
+        Show(show) => matches!(
+            show,
+            ShowStatement::OfServer(
+                ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. } | ServerShow::Help
+            )
+        ),
+        CreateView(create) => create.verb == ViewVerb::Alter,
+        User(user) => matches!(
+            user,
+            UserStatement::CreateRole { .. } | UserStatement::DropRole { .. }
+        ),
+        TableMaintenance { action, .. } => *action == Maintenance::Check,
+        AlterDatabase { .. } | LoadData(_) | Xa(_) => true,
+        _ => false,
+    }
+}
+
+fn unpreparable() -> Error {
+    Error::new(
+        errno::ER_UNSUPPORTED_PS,
+        "This command is not supported in the prepared statement protocol yet",
+    )
 }
 
 /// Converts values to the types of their parameters.
