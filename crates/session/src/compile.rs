@@ -301,7 +301,7 @@ fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parame
     let denied_column =
         |database: &str, table: &str, column: &str| session.client.denied_column(database, table, column);
     let denied = |name: &str| errors::database_access(&session.client.account.name(), name);
-    planner::bind(
+    let bound = planner::bind(
         parsed,
         &BindEnv {
             check_table: &check_table,
@@ -310,7 +310,18 @@ fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parame
             denied: &denied,
             ..bind_env(session, schema, params, &system_variable)
         },
-    )
+    );
+    bound.map_err(|error| match check_read_variables(session, parsed) {
+        Err(of_variable) if !ends_planning(&error) => of_variable,
+        _ => error,
+    })
+}
+
+/// Fails for the first system variable that the statement reads and that is not there. MySQL finds it out while it
+/// parses, before it looks for tables and columns.
+fn check_read_variables(session: &Session, parsed: &Parsed) -> Result<()> {
+    let mut read = parsed.read_variables.iter();
+    read.try_for_each(|(scope, name)| session.view().system_variable(*scope, name).map(drop))
 }
 
 pub(crate) fn row_estimate(session: &Session, table: i64) -> u64 {

@@ -62,6 +62,8 @@ pub struct Parsed {
     pub reads_diagnostics: bool,
     /// System variables that hints set for the statement: `SET_VAR(name = value)`.
     pub set_vars: Vec<(String, ast::Expr)>,
+    /// The system variables that its expressions read, in the order of the text.
+    pub read_variables: Vec<ast::ReadVariable>,
     /// What its text alone warns of: deprecated words and operators.
     pub warnings: Vec<Warning>,
 }
@@ -106,6 +108,7 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
                     assigns: false,
                     reads_diagnostics: false,
                     set_vars: Vec::new(),
+                    read_variables: Vec::new(),
                     warnings: Vec::new(),
                 });
                 return Ok(statements);

@@ -47,9 +47,11 @@ pub(super) fn bind_create_table_select(
     };
     (binder.env.check_table)(&name.database, &name.name, needs.into())?;
     let bound = binder.query(&select.query, None)?;
-    let zero_dates = !binder.env.sql_mode.no_zero_date;
+    let target = query_definition::Target::Table {
+        zero_dates: !binder.env.sql_mode.no_zero_date,
+    };
     let mut selected: Vec<Column> =
-        query_definition::columns_of_query(binder, &select.query, &bound.columns, zero_dates);
+        query_definition::columns_of_query(binder, &select.query, &bound.columns, target);
     // Integers of several rows of VALUES are BIGINT in a table, though not in a result.
     let is_values = matches!(&select.query.body, QueryBody::Values(rows) if rows.len() > 1);
     for (column, source) in selected.iter_mut().zip(&bound.columns) {

@@ -7,10 +7,12 @@ use std::time::Instant;
 
 use functions::Strictness;
 use planner::Place;
-use planner::command::{Command, Show as Shown};
+use planner::command::Command;
 use planner::plan::ResultColumn;
 use syntax::Parsed;
-use syntax::ast::{ProgramAction, ServerShow, TransactionStatement};
+use syntax::ast::{
+    Maintenance, ProgramAction, ServerShow, ShowStatement, TransactionStatement, UserStatement, ViewVerb,
+};
 use types::Value;
 use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
@@ -121,6 +123,9 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
             "Prepared statement contains too many placeholders",
         ));
     }
+    if is_unpreparable(&parsed.statement) {
+        return Err(unpreparable());
+    }
     if !parsed.statement.commits_implicitly() {
         transaction_rules::check_read_write(session, &parsed.statement)?;
     }
@@ -210,7 +215,6 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         } => Ok(()),
         Transaction(TransactionStatement::Commit(_) | TransactionStatement::Rollback(_)) => Ok(()),
         Transaction(_)
-        | Show(Shown::OfServer(ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. }))
         | ExplainConnection { .. }
         | Use { .. }
         | Prepare { .. }
@@ -224,9 +228,29 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         | Signal(_)
         | Resignal
         | DropAbsent { .. }
-        | OfProgram { .. }
-        | LoadData(_) => Err(unpreparable()),
+        | OfProgram { .. } => Err(unpreparable()),
         _ => Ok(()),
+    }
+}
+
+/// Those that MySQL refuses before it looks at anything that they name.
+fn is_unpreparable(statement: &syntax::ast::Statement) -> bool {
+    use syntax::ast::Statement::*;
+    match statement {
+        Show(show) => matches!(
+            show,
+            ShowStatement::OfServer(
+                ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. } | ServerShow::Help
+            )
+        ),
+        CreateView(create) => create.verb == ViewVerb::Alter,
+        User(user) => matches!(
+            user,
+            UserStatement::CreateRole { .. } | UserStatement::DropRole { .. }
+        ),
+        TableMaintenance { action, .. } => *action == Maintenance::Check,
+        AlterDatabase { .. } | LoadData(_) | Xa(_) => true,
+        _ => false,
     }
 }
 

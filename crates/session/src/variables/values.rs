@@ -6,16 +6,16 @@ use std::sync::Arc;
 use cluster::settings::GlobalValue;
 use functions::{Locale, TimeZone};
 use parking_lot::RwLock;
-use types::{Collation, Error, Result, Value, errno};
+use types::{Collation, Error, Result, Value, Warning, errno};
 
 use super::charset::{charset_of, collation_of, numbered, paired};
 use super::convert::{
-    boolean, choice, fraction, integer, number, parse_time_zone, shown, some_of, string, wrong_type,
-    wrong_value,
+    beginning, boolean, choice, fraction, integer, number, parse_time_zone, shown, some_of, string,
+    wrong_type, wrong_value,
 };
 use super::definitions::{Definition, Effect, Kind, Scope, all};
 use super::flags::Flags;
-use super::sql_mode;
+use super::{limits, sql_mode};
 
 /// Values in the form of SHOW VARIABLES, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -67,13 +67,13 @@ impl GlobalVariables {
         self.texts.read().clone()
     }
 
-    /// The changes of a `SET GLOBAL`: names with values in printed form. Also the text of a warning if the
-    /// value was adjusted.
+    /// The changes of a `SET GLOBAL`: names with values in printed form. Also the warnings if the value was
+    /// adjusted.
     pub fn changes(
         &self,
         definition: &'static Definition,
         value: Option<Value>,
-    ) -> Result<(Vec<GlobalValue>, Option<String>)> {
+    ) -> Result<(Vec<GlobalValue>, Vec<Warning>)> {
         let numbered = value.as_ref().and_then(numbered);
         let (text, warning) = self.assigned(definition, value)?;
         let definition = definition.canonical();
@@ -82,7 +82,14 @@ impl GlobalVariables {
         });
         let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
         changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
-        Ok((changes, warning))
+        let mut warnings: Vec<Warning> = warning.map(truncated_value).into_iter().collect();
+        let limited = text.and_then(|text| limits::limited(definition.name, &text, |name| self.text(name)));
+        if let Some(limited) = limited {
+            warnings.extend(limited.warnings());
+            changes.retain(|(name, _)| name != limited.name);
+            changes.push((limited.name.to_owned(), Some(limited.text)));
+        }
+        Ok((changes, warnings))
     }
 
     /// Applies values that this server or another one has checked. Skips values that cannot be set here,
@@ -122,7 +129,14 @@ impl GlobalVariables {
             ));
         }
         let current = self.get(definition);
+        let given = value.clone();
         let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
+        if let Some(given) = given {
+            let (text, _) = &assigned;
+            limits::check(definition, false, &given, text.as_deref(), |name| {
+                self.integer(name)
+            })?;
+        }
         check_isolation(definition, assigned, || self.boolean(SKIP_ISOLATION_CHECK))
     }
 
@@ -147,6 +161,11 @@ impl GlobalVariables {
     pub fn persisted(&self, definition: &'static Definition, text: Option<&str>) -> Result<Vec<GlobalValue>> {
         let value = text.map_or(Ok(Value::Null), |text| parsed(definition, text))?;
         Ok(self.changes(definition, Some(value))?.0)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let text = super::lookup(name).and_then(|d| self.get(d));
+        text.as_deref().map(str::to_owned)
     }
 
     /// The value of an integer variable.
@@ -222,9 +241,16 @@ impl SessionVariables {
                 format!("Variable '{written}' is a GLOBAL variable and should be set with SET GLOBAL"),
             ));
         }
-        let default = global.get(definition);
+        let default = session_default(definition, global);
         let current = self.text(definition);
+        let given = value.clone();
         let assigned = assign(definition, value, default, current.as_deref())?;
+        if let Some(given) = given {
+            let (text, _) = &assigned;
+            limits::check(definition, true, &given, text.as_deref(), |name| {
+                global.integer(name)
+            })?;
+        }
         let skip = || {
             let skip = super::lookup(SKIP_ISOLATION_CHECK).and_then(|d| self.text(d));
             skip.as_deref() == Some("ON")
@@ -337,6 +363,24 @@ fn assign(
         ));
     }
     Ok((text.map(Arc::from), warning))
+}
+
+/// What `SET SESSION name = DEFAULT` sets.
+fn session_default(definition: &Definition, global: &GlobalVariables) -> Option<Arc<str>> {
+    let text = global.get(definition);
+    match definition.name {
+        // MySQL keeps these two as a bit that turns checks off, and takes the server's bit for the value.
+        "foreign_key_checks" | "unique_checks" => match text.as_deref() {
+            Some("OFF") => Some("ON".into()),
+            _ => Some("OFF".into()),
+        },
+        _ => text,
+    }
+}
+
+/// Warning 1292 for a value that was adjusted.
+pub fn truncated_value(text: String) -> Warning {
+    Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, text)
 }
 
 fn no_default(name: &str) -> Error {
@@ -465,7 +509,10 @@ fn locale(name: &str, value: &Value) -> Result<&'static str> {
     };
     let numbered = || Locale::numbered(usize::try_from(number?).ok()?);
     let locale = numbered().or_else(|| Locale::named(&text));
-    let unknown = || Error::new(errno::ER_UNKNOWN_LOCALE, format!("Unknown locale: '{text}'"));
+    let unknown = || {
+        let message = format!("Unknown locale: '{}'", beginning(&text, 64));
+        Error::new(errno::ER_UNKNOWN_LOCALE, message)
+    };
     Ok(locale.ok_or_else(unknown)?.name)
 }
 

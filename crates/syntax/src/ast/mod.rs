@@ -48,8 +48,8 @@ pub use query::{
 };
 pub use session::{
     Completion, ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource,
-    SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement,
-    Xid,
+    ReadVariable, SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin,
+    XaStatement, Xid,
 };
 pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};

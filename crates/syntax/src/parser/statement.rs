@@ -23,6 +23,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
             assigns: false,
             reads_diagnostics: false,
             set_vars: Vec::new(),
+            read_variables: Vec::new(),
             warnings: Vec::new(),
         });
     }
@@ -41,6 +42,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
         assigns: parser.assigns,
         reads_diagnostics: parser.reads_diagnostics,
         set_vars: std::mem::take(&mut parser.set_vars),
+        read_variables: std::mem::take(&mut parser.read_variables),
         warnings: std::mem::take(&mut parser.warnings),
     })
 }
