@@ -12,15 +12,18 @@ use planner::plan::ResultColumn;
 use planner::{BindEnv, Bound, CachedPlan, Place, PlanKey, PlannedFor, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::{Column, Schema, Table};
+use schema::privilege::Privilege;
 use schema::statistics::TableStatistics;
 use schema::temporary;
-use syntax::ast::{Statement, VariableScope};
+use syntax::ast::{SelectInto, Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
 
 use crate::compiled::Compiled;
 use crate::errors;
 use crate::listing::Listing;
+use crate::profiles::stage;
+use crate::server_files;
 use crate::session::Session;
 use crate::temporary_tables;
 use crate::variables::notices;
@@ -258,6 +261,7 @@ pub(crate) fn optimized(session: &Session, bound: Bound, is_query: bool) -> Resu
 
 /// [`optimized`] for one execution with these parameters.
 fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Value]) -> Result<Planned> {
+    session.in_stage(stage::OPTIMIZING);
     let without_lease = Cell::new(None);
     let max_execution = Some(session.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
     let estimates = SessionEstimates {
@@ -281,7 +285,20 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
     Ok(planned)
 }
 
+/// Checks what a statement needs in order to use the server's files, before its tables are looked up, as in MySQL.
+fn check_files(session: &Session, statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Query(query) if matches!(query.into.as_deref(), Some(SelectInto::File(_))) => {
+            session.client.check_any("FILE", &[Privilege::File], &[])
+        }
+        Statement::LoadData(load) if !load.local => server_files::check_privilege(&session.view()),
+        _ => Ok(()),
+    }
+}
+
 fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
+    session.in_stage(stage::OPENING_TABLES);
+    check_files(session, &parsed.statement)?;
     // PREPARE has warned of the text of a prepared statement.
     let is_execution = matches!(params, Parameters::Typed(_));
     if !is_execution {

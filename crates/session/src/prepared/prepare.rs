@@ -24,6 +24,7 @@ use crate::client_charset;
 use crate::compile::{self, Parameters};
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
+use crate::events::by_name::ProtocolCommand;
 use crate::events::general_log;
 use crate::events::observe;
 use crate::query::plan_columns;
@@ -82,6 +83,7 @@ pub fn run(session: &mut Session, text: &[u8], out: &mut dyn PacketSink) -> io::
         general_log::log_command(session, "Prepare", &text);
         check(session, &text)
     });
+    session.event.name = ProtocolCommand::Prepare.into();
     observe::end(session, Kind::Prepare, started, checked.is_err());
     let mut checked = match checked {
         Ok(checked) => checked,

@@ -51,7 +51,9 @@ pub use session::{
     ReadVariable, SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin,
     XaStatement, Xid,
 };
-pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
+pub use show::{
+    EngineShow, ExplainFormat, ProfileKind, ProfileShow, ServerShow, ShowFilter, ShowStatement, Target,
+};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
 pub use window::{Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, Window, WindowSpec};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};
