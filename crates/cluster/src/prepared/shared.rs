@@ -19,7 +19,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kv::{Detached, DetachedEnd, Durability, Fence, Reader, Store, Timestamp};
+use kv::{Detached, DetachedEnd, Durability, Fence, Reader, Store, Timestamp, Transaction};
 use schema::model::Schema;
 use serde::{Deserialize, Serialize};
 use types::{Error, Result, errno};
@@ -191,16 +191,9 @@ impl SharedBranches {
         let detached = self.detached(&record)?;
         let end = self.store.end_detached(&detached, commit)?;
         let finished = self.store.finish_detached(&detached, end);
-        let removed = finished.map_err(Error::from).and_then(|()| {
-            meta.delete(keys::xa_branch(&name))?;
-            if end.is_committed() {
-                meta.delete(detached.primary)?;
-            }
-            for part in 0..record.parts {
-                meta.delete(keys::xa_branch_part(&name, part))?;
-            }
-            Ok(txn.commit(Durability::Sync)?)
-        });
+        let removed = finished
+            .map_err(Error::from)
+            .and_then(|()| remove(txn, &record, end));
         if let Err(error) = removed {
             // It is decided. A later look does the rest.
             tracing::warn!(%error, "the record of an XA branch that has ended stays for now");
@@ -345,6 +338,21 @@ impl PreparedBranches for SharedBranches {
     }
 }
 
+/// Removes the record of a branch that has ended at all keys. `txn` has locked it.
+fn remove(mut txn: Transaction, record: &BranchRecord, end: DetachedEnd) -> Result<()> {
+    let name = record.xid.to_bytes();
+    let mut meta = Meta::new(&mut txn);
+    meta.delete(keys::xa_branch(&name))?;
+    if end.is_committed() {
+        meta.delete(record.primary())?;
+    }
+    for part in 0..record.parts {
+        meta.delete(keys::xa_branch_part(&name, part))?;
+    }
+    txn.commit(Durability::Sync)?;
+    Ok(())
+}
+
 /// The error of a branch that was rolled back instead of being prepared.
 fn rolled_back(error: kv::Error) -> Error {
     match error {
@@ -357,5 +365,88 @@ fn rolled_back(error: kv::Error) -> Error {
             "XA_RBTIMEOUT: Transaction branch was rolled back: took too long",
         ),
         error => not_prepared(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meta::record::encode;
+    use schema::model::{Database, Table};
+    use std::sync::Arc;
+    use types::Collation;
+
+    fn record() -> BranchRecord {
+        let used = |id, revision, writes| BranchTable {
+            id,
+            revision,
+            writes,
+        };
+        BranchRecord {
+            xid: Xid {
+                format: 1,
+                global: b"\x00g".to_vec(),
+                branch: Vec::new(),
+            },
+            state: BranchState::Preparing,
+            start_ts: 77,
+            parts: 2,
+            tables: vec![used(7, 3, true), used(8, 1, false)],
+            node: 5,
+            prepared_until: 100,
+        }
+    }
+
+    /// Of tables with ids and revisions.
+    fn schema(tables: &[(i64, u64)]) -> Schema {
+        let table = |(id, revision): &(i64, u64)| {
+            let mut table = Table::of_columns(*id, "d", &format!("t{id}"), Vec::new());
+            table.revision = *revision;
+            (table.name.clone(), Arc::new(table))
+        };
+        let mut schema = Schema::default();
+        let database = Database {
+            id: 1,
+            name: "d".into(),
+            collation: Collation::DEFAULT,
+            tables: tables.iter().map(table).collect(),
+        };
+        schema.databases.insert("d".into(), Arc::new(database));
+        schema
+    }
+
+    #[test]
+    fn a_branch_is_at_the_definitions_that_it_has_used() {
+        let closed = |table, to| BTreeSet::from([Closing { table, to }]);
+        let open = BTreeSet::new();
+        let branch = record();
+        let at = |tables: &[(i64, u64)], closed: &BTreeSet<Closing>| branch.is_at(&schema(tables), closed);
+        let used = [(7, 3), (8, 1), (9, 5)];
+        assert!(at(&used, &open));
+        assert!(!at(&[(7, 4), (8, 1)], &open), "changed");
+        assert!(!at(&[(7, 3), (8, 2)], &open), "changed, and only read");
+        assert!(!at(&[(7, 3)], &open), "dropped");
+        for (table, to, is_at) in [
+            (7, ClosedTo::All, false),
+            (8, ClosedTo::All, false),
+            (9, ClosedTo::All, true),
+            (7, ClosedTo::Writers, false),
+            (8, ClosedTo::Writers, true),
+        ] {
+            assert_eq!(at(&used, &closed(table, to)), is_at, "table {table}, {to:?}");
+        }
+    }
+
+    #[test]
+    fn records_are_stored_as_they_have_been() {
+        let bytes = String::from_utf8(encode(&record()).unwrap()).unwrap();
+        assert_eq!(
+            bytes,
+            "{\"format\":1,\"value\":{\"xid\":{\"format\":1,\"global\":[0,103],\"branch\":[]},\"state\":\"Preparing\",\
+             \"start_ts\":77,\"parts\":2,\"tables\":[{\"id\":7,\"revision\":3,\"writes\":true},\
+             {\"id\":8,\"revision\":1,\"writes\":false}],\"node\":5,\"prepared_until\":100}}"
+        );
+        let read: BranchRecord = decode(bytes.as_bytes(), WHAT).unwrap();
+        assert_eq!((read.tables, read.start_ts), (record().tables, 77));
     }
 }
