@@ -10,7 +10,7 @@ mod shared;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use kv::{Durability, Store, Transaction};
+use kv::{Durability, Store, Transaction, TxnOptions};
 use parking_lot::Mutex;
 use schema::model::Schema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,7 @@ trait PreparedBranches: Send + Sync {
 
 /// The branches of a process.
 pub struct XaBranches {
+    store: Store,
     prepared: Box<dyn PreparedBranches>,
     in_use: Mutex<InUse>,
 }
@@ -127,10 +128,11 @@ impl XaBranches {
     /// `node`: this process among those that share the store.
     pub(crate) fn new(store: Store, locks: Arc<MetadataLocks>, node: Option<i64>) -> Self {
         let prepared: Box<dyn PreparedBranches> = match node {
-            Some(node) => Box::new(SharedBranches::new(store, node)),
-            None => Box::new(HeldBranches::new(store, locks)),
+            Some(node) => Box::new(SharedBranches::new(store.clone(), node)),
+            None => Box::new(HeldBranches::new(store.clone(), locks)),
         };
         Self {
+            store,
             prepared,
             in_use: Mutex::default(),
         }
@@ -179,6 +181,14 @@ impl XaBranches {
         schema: &Schema,
         durability: Durability,
     ) -> Result<()> {
+        // One that has written nothing keeps no row locks, as in InnoDB.
+        let transaction = match transaction.is_dirty() {
+            true => transaction,
+            false => {
+                transaction.rollback();
+                self.store.begin(TxnOptions::default())?
+            }
+        };
         self.prepared.prepare(Preparing {
             xid: &branch.xid,
             transaction,

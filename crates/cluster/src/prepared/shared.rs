@@ -377,11 +377,7 @@ mod tests {
     use types::Collation;
 
     fn record() -> BranchRecord {
-        let used = |id, revision, writes| BranchTable {
-            id,
-            revision,
-            writes,
-        };
+        let used = |id, revision, writes| BranchTable { id, revision, writes };
         BranchRecord {
             xid: Xid {
                 format: 1,

@@ -40,9 +40,9 @@ const AFTER: &str = "1=10 3=3 4=4 5=5";
 
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let two = start(cluster)?;
-    let mut suite = Suite { cluster, two };
+    let suite = Suite { cluster, two };
     scripts(&suite, report)?;
-    let checks: [(&str, Check); 12] = [
+    let checks: [(&str, Check<'_>); 12] = [
         ("a branch is ended elsewhere, its server is gone", Suite::survives),
         ("no two branches have one xid", Suite::one_xid),
         ("COMMIT and ROLLBACK at the same time", Suite::two_ends),
@@ -60,10 +60,11 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
         ("killed after the decision", Suite::killed_after_the_decision),
     ];
     for (name, check) in checks {
-        if cluster.is_real() && name.starts_with("killed ") && !name.contains("gone") {
+        // They need calls that get stuck.
+        if cluster.is_real() && name.starts_with("killed ") {
             continue;
         }
-        let outcome = check(&mut suite);
+        let outcome = check(&suite);
         if !cluster.is_real() {
             cluster.control("/clear")?;
         }
@@ -73,7 +74,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-type Check = fn(&mut Suite<'_>) -> Result<(), String>;
+type Check<'a> = fn(&Suite<'a>) -> Result<(), String>;
 
 struct Suite<'a> {
     cluster: &'a Cluster,
@@ -81,12 +82,12 @@ struct Suite<'a> {
     two: Server,
 }
 
-/// Those of one server hold over two.
+/// Those of one server hold over two. Deadlocks over two have other victims, so that script is left out.
 fn scripts(suite: &Suite<'_>, report: &mut Report) -> Result<(), String> {
     let one = start(suite.cluster)?;
     let selection = Selection {
         directory: "tests/sql".into(),
-        filters: vec!["transactions/xa".to_owned()],
+        filters: vec!["transactions/xa_prepared".to_owned()],
     };
     let servers = Servers {
         main: one.address.opts(),
@@ -246,7 +247,7 @@ impl Suite<'_> {
         Ok((one, here, there))
     }
 
-    fn survives(&mut self) -> Result<(), String> {
+    fn survives(&self) -> Result<(), String> {
         for (end, expected) in [("COMMIT", AFTER), ("ROLLBACK", BEFORE)] {
             let (mut one, mut here, mut there) = self.dying()?;
             prepare(&mut here, "branch")?;
@@ -273,7 +274,7 @@ impl Suite<'_> {
         Ok(())
     }
 
-    fn one_xid(&mut self) -> Result<(), String> {
+    fn one_xid(&self) -> Result<(), String> {
         let (_one, mut here, mut there) = self.dying()?;
         run(&mut there, "XA START 'twin'")?;
         run(&mut there, "UPDATE t SET v = 40 WHERE id = 4")?;
@@ -287,7 +288,7 @@ impl Suite<'_> {
         check_ended(&mut here, AFTER)
     }
 
-    fn two_ends(&mut self) -> Result<(), String> {
+    fn two_ends(&self) -> Result<(), String> {
         let (_one, mut here, mut there) = self.dying()?;
         for _ in 0..8 {
             run(&mut here, "DELETE FROM t")?;
@@ -310,7 +311,7 @@ impl Suite<'_> {
         Ok(())
     }
 
-    fn two_commits(&mut self) -> Result<(), String> {
+    fn two_commits(&self) -> Result<(), String> {
         let (_one, mut here, mut there) = self.dying()?;
         prepare(&mut here, "branch")?;
         let ends = thread::scope(|scope| {
@@ -327,7 +328,7 @@ impl Suite<'_> {
         check_ended(&mut here, AFTER)
     }
 
-    fn definitions(&mut self) -> Result<(), String> {
+    fn definitions(&self) -> Result<(), String> {
         for survives in [true, false] {
             let (mut one, mut here, mut there) = self.dying()?;
             prepare(&mut here, "branch")?;
@@ -367,7 +368,7 @@ impl Suite<'_> {
         Ok(())
     }
 
-    fn table_locks(&mut self) -> Result<(), String> {
+    fn table_locks(&self) -> Result<(), String> {
         let (mut one, mut here, mut there) = self.dying()?;
         prepare(&mut here, "branch")?;
         one.kill();
@@ -387,7 +388,7 @@ impl Suite<'_> {
     }
 
     /// Versions that are replaced while the branch waits are collected no further than up to its start.
-    fn garbage(&mut self) -> Result<(), String> {
+    fn garbage(&self) -> Result<(), String> {
         if self.cluster.is_real() {
             return Ok(());
         }
@@ -438,25 +439,25 @@ impl Suite<'_> {
         Ok(there)
     }
 
-    fn killed_before_the_record(&mut self) -> Result<(), String> {
+    fn killed_before_the_record(&self) -> Result<(), String> {
         let mut conn = self.kill_at("Prewrite", &hex(BRANCHES), "XA PREPARE 'branch'", false)?;
         fails(&mut conn, "XA COMMIT 'branch'", NOTA)?;
         self.cluster.control("/advance?ms=60000")?;
         check_ended(&mut conn, BEFORE)
     }
 
-    fn killed_after_the_record(&mut self) -> Result<(), String> {
+    fn killed_after_the_record(&self) -> Result<(), String> {
         let mut conn = self.kill_at("Prewrite", &hex(OUTCOMES), "XA PREPARE 'branch'", false)?;
         self.undone(&mut conn)
     }
 
-    fn killed_after_some_rows(&mut self) -> Result<(), String> {
+    fn killed_after_some_rows(&self) -> Result<(), String> {
         // The rows of tables; the primary is prewritten before.
         let mut conn = self.kill_at("Prewrite", &hex("t"), "XA PREPARE 'branch'", false)?;
         self.undone(&mut conn)
     }
 
-    fn killed_before_it_is_prepared(&mut self) -> Result<(), String> {
+    fn killed_before_it_is_prepared(&self) -> Result<(), String> {
         let (mut one, mut here, mut conn) = self.dying()?;
         work(&mut here, "branch")?;
         // The second prewrite of the record is the one that says that everything is prewritten.
@@ -488,7 +489,7 @@ impl Suite<'_> {
         check_ended(conn, BEFORE)
     }
 
-    fn killed_after_the_decision(&mut self) -> Result<(), String> {
+    fn killed_after_the_decision(&self) -> Result<(), String> {
         // The primary is committed, and no row is.
         let mut conn = self.kill_at("Commit", &hex("t"), "XA COMMIT 'branch'", true)?;
         same("prepared branches", &recovered(&mut conn)?, &Vec::new())?;
@@ -505,7 +506,7 @@ impl Suite<'_> {
     }
 
     /// Servers are killed at random moments of XA PREPARE and XA COMMIT. What a client was told holds.
-    fn killed_at_any_time(&mut self) -> Result<(), String> {
+    fn killed_at_any_time(&self) -> Result<(), String> {
         for round in 0..6_u64 {
             let (mut one, mut here, mut there) = self.dying()?;
             let client = thread::spawn(move || {
