@@ -75,6 +75,8 @@ mod watched_ranges;
 
 #[path = "../../kv/src/buffer.rs"]
 pub mod buffer;
+#[path = "../../kv/src/detached.rs"]
+pub mod detached;
 #[path = "../../kv/src/engine.rs"]
 pub mod engine;
 #[path = "../../kv/src/error.rs"]

@@ -9,7 +9,8 @@
 //!   the smallest.
 //! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine
 //!   uses.
-//! - [`prepared`]: transactions that wait for their end beyond a restart.
+//! - [`prepared`]: transactions that wait for their end beyond a restart; [`detached`]: the same in a store that
+//!   processes share.
 //! - [`private`]: keys of one session, which no engine sees.
 //! - [`watch`]: the keys of a range that commits change.
 //! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that; [`sorter`] sorts them.
@@ -45,6 +46,7 @@ mod watched_ranges;
 
 pub mod buffer;
 pub mod defect;
+pub mod detached;
 pub mod engine;
 pub mod error;
 pub mod fence;
@@ -76,6 +78,7 @@ pub mod watch;
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
 pub use corrections::{Outdated, RowEntries};
+pub use detached::{Detached, DetachedEnd};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
 pub use engine::{
