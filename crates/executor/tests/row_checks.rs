@@ -10,7 +10,10 @@ use support::Db;
 fn conditions_on_bytes() {
     let db = Db::with("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL, d DATE, c VARCHAR(40))");
     let is_decided = |condition: &str| {
-        let plan = db.conn().plan(&format!("SELECT id FROM t WHERE {condition}"), &[]).unwrap();
+        let plan = db
+            .conn()
+            .plan(&format!("SELECT id FROM t WHERE {condition}"), &[])
+            .unwrap();
         let Plan::Query(query) = plan else {
             panic!("{condition}");
         };
@@ -31,7 +34,11 @@ fn conditions_on_bytes() {
         assert!(is_decided(condition), "{condition}");
     }
     // Without a part that is decided, or with one that may leave a warning.
-    for condition in ["n + 1 < 3", "c LIKE 'a\\\\_%'", "n < 3 AND d + INTERVAL n DAY > '2020-01-01'"] {
+    for condition in [
+        "n + 1 < 3",
+        "c LIKE 'a\\\\_%'",
+        "n < 3 AND d + INTERVAL n DAY > '2020-01-01'",
+    ] {
         assert!(!is_decided(condition), "{condition}");
     }
 }

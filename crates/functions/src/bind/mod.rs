@@ -202,7 +202,7 @@ fn case_conditions(operand: Option<Expr>, whens: Vec<Expr>, env: &TypeEnv) -> Re
     let is_text = |when: &Expr| operand.ty().is_string() && when.ty().is_string();
     let mut text = operand.clone();
     let mut texts = vec![&mut text];
-    texts.extend(whens.iter_mut().filter(|when| is_text(&**when)));
+    texts.extend(whens.iter_mut().filter(|when| is_text(when)));
     if texts.len() > 1 {
         compare::under_one_collation(&mut texts, "case", env)?;
     }
