@@ -5,7 +5,7 @@
 
 mod support;
 
-use kv::{Detached, DetachedEnd, Error, LockMode, LockOptions, Reader, Store, TxnOptions};
+use kv::{Detached, DetachedEnd, Error, LockMode, LockOptions, Store, TxnOptions};
 use kv_tests::support::{
     begin, begin_optimistic, commit, exclusive, get, lock, scan_all, shared, wait_until, write,
 };

@@ -22,6 +22,9 @@ use crate::env::Env;
 use crate::memory::Held;
 use crate::spill::{HeldRows, HeldRowsBuilder, HeldRowsReader};
 
+/// The frames of rows, as positions among the rows in memory.
+type Frames = Rc<[Range<usize>]>;
+
 /// The rows of a partition on their way to a file.
 pub(super) struct PiecesBuilder<'p> {
     parts: WindowParts<'p>,
@@ -294,7 +297,7 @@ impl Pieces<'_> {
         env.check_interrupted()?;
         let rows = wanted.min(self.step).min(self.count - self.given);
         let mut nearby = self.read(rows.saturating_add(self.after), env)?;
-        let (mut frames, mut settled): (Rc<[Range<usize>]>, usize) = (Rc::default(), usize::MAX);
+        let (mut frames, mut settled): (Frames, usize) = (Rc::default(), usize::MAX);
         if self.moving.is_some() {
             (nearby, frames, settled) = self.read_frames(nearby, keys, env)?;
         }
@@ -404,7 +407,7 @@ impl Pieces<'_> {
         mut nearby: RecordBatch,
         keys: &RowKeys,
         env: &Env<'_, '_>,
-    ) -> Result<(RecordBatch, Rc<[Range<usize>]>, usize)> {
+    ) -> Result<(RecordBatch, Frames, usize)> {
         loop {
             self.held.resize(batch_bytes(&nearby), env.memory)?;
             let frames = self.parts.frames(&nearby, keys, env)?;
