@@ -104,6 +104,7 @@ impl Program {
             auto_increment: (1, 1),
             require_primary_key: false,
             progress: std::default::Default::default(),
+            warned: std::default::Default::default(),
         };
         self.changer.execute(&ddl, &context).unwrap();
     }

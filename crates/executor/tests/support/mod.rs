@@ -356,6 +356,7 @@ impl Conn<'_> {
             auto_increment: (1, 1),
             require_primary_key: false,
             progress: std::default::Default::default(),
+            warned: std::default::Default::default(),
         }
     }
 
