@@ -5,7 +5,7 @@
 
 use crate::buffer::WriteBuffer;
 use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
-use crate::detached::{Detached, DetachedEnd};
+use crate::detached_branch::{Detached, DetachedEnd};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::interrupt::Interrupt;

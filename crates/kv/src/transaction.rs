@@ -11,7 +11,7 @@ use crate::engine::{CommitDone, Durability, Engine, EngineTransaction};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::limits::Limits;
-use crate::lock::{LockOptions, Locked};
+use crate::lock::{LockMode, LockOptions, LockWait, Locked};
 use crate::merge;
 use crate::outcome::outcome_channel;
 use crate::private::PrivateKeys;
@@ -637,6 +637,15 @@ impl Transaction {
             false => done,
         };
         self.locks.commit(&self.buffer, &options, durability, fence, done);
+    }
+
+    /// How the locks of a commit are taken.
+    pub(crate) fn exclusive(&self) -> LockOptions {
+        LockOptions {
+            mode: LockMode::Exclusive,
+            wait: LockWait::Timeout(self.options.commit_lock_wait),
+            interrupt: self.options.interrupt.clone().unwrap_or_default(),
+        }
     }
 
     /// # Errors

@@ -15,7 +15,7 @@ use crate::client_charset;
 use crate::compile;
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
-use crate::events::by_name::ProtocolCommand;
+use crate::events::event_name::ProtocolCommand;
 use crate::events::general_log;
 use crate::prepared;
 use crate::query::plan_columns;

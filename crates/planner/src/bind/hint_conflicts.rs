@@ -144,7 +144,7 @@ fn is_left(binder: &Binder<'_>, hint: &mut Hint, seen: &mut Seen) -> bool {
             let is_new = seen.orders.takes(Some(*kind));
             if !is_new {
                 let tables: Vec<String> = tables.iter().map(printed).collect();
-                let name = super::hints::name_of_order(*kind);
+                let name = name_of_order(*kind);
                 refuse(format!(
                     "{name}({} {})",
                     of_block(block.as_ref()),
@@ -217,4 +217,12 @@ pub(super) fn conflict(hint: &str) -> Warning {
         ER_CONFLICT_IN_HINT,
         format!("Hint {hint} is ignored as conflicting/duplicated"),
     )
+}
+
+pub fn name_of_order(kind: JoinOrderKind) -> &'static str {
+    match kind {
+        JoinOrderKind::Order => "JOIN_ORDER",
+        JoinOrderKind::Prefix => "JOIN_PREFIX",
+        JoinOrderKind::Suffix => "JOIN_SUFFIX",
+    }
 }

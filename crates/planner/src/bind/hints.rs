@@ -362,16 +362,8 @@ fn name_of(hint: &Hint) -> &'static str {
         Hint::QueryBlockName(_) => "QB_NAME",
         Hint::ResourceGroup(_) => "RESOURCE_GROUP",
         Hint::JoinFixedOrder { .. } => "JOIN_FIXED_ORDER",
-        Hint::JoinOrder { kind, .. } => name_of_order(*kind),
+        Hint::JoinOrder { kind, .. } => hint_conflicts::name_of_order(*kind),
         Hint::Index { name, .. } | Hint::Strategy { name, .. } | Hint::Subquery { name, .. } => name,
-    }
-}
-
-pub(super) fn name_of_order(kind: JoinOrderKind) -> &'static str {
-    match kind {
-        JoinOrderKind::Order => "JOIN_ORDER",
-        JoinOrderKind::Prefix => "JOIN_PREFIX",
-        JoinOrderKind::Suffix => "JOIN_SUFFIX",
     }
 }
 

@@ -69,6 +69,7 @@ mod name_lookup;
 mod names;
 mod on_duplicate;
 mod output;
+mod over_items;
 mod parameter;
 mod partition;
 mod partition_error;

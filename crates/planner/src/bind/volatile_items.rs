@@ -8,7 +8,7 @@ use functions::Expr;
 use types::Result;
 
 use super::Binder;
-use super::block_operators::over_items;
+use super::over_items::over_items;
 use crate::logical::{ColumnId, Logical};
 use crate::plan::SortKey;
 

@@ -2,101 +2,10 @@
 //! Each session has its own. A sum over all sessions is computed when it is read.
 
 use parking_lot::Mutex;
-use syntax::ast::SqlCommand;
 
 use super::event::StatementEvent;
+use super::event_name::{EventName, NAMES};
 use super::sums::Sum;
-
-const COMMANDS: usize = SqlCommand::ALL.len();
-const ERROR: u8 = COMMANDS as u8;
-const NAMES: usize = COMMANDS + 1 + ProtocolCommand::NAMES.len();
-const _: () = assert!(NAMES < u8::MAX as usize);
-
-/// The name of a statement's event: its kind, or a command of the protocol that is not a statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventName(u8);
-
-/// Commands of the protocol with events of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ProtocolCommand {
-    Quit,
-    InitDb,
-    FieldList,
-    Refresh,
-    Statistics,
-    ProcessList,
-    Kill,
-    Debug,
-    Ping,
-    Prepare,
-    Execute,
-    LongData,
-    CloseStatement,
-    ResetStatement,
-    SetOption,
-    Fetch,
-    ResetConnection,
-    Error,
-}
-
-impl ProtocolCommand {
-    const NAMES: [&str; 18] = [
-        "Quit",
-        "Init DB",
-        "Field List",
-        "Refresh",
-        "Statistics",
-        "Processlist",
-        "Kill",
-        "Debug",
-        "Ping",
-        "Prepare",
-        "Execute",
-        "Long Data",
-        "Close stmt",
-        "Reset stmt",
-        "Set option",
-        "Fetch",
-        "Reset Connection",
-        "Error",
-    ];
-}
-
-/// A text that cannot be parsed.
-impl Default for EventName {
-    fn default() -> Self {
-        Self(ERROR)
-    }
-}
-
-impl From<Option<SqlCommand>> for EventName {
-    #[inline]
-    fn from(command: Option<SqlCommand>) -> Self {
-        command.map_or(Self(ERROR), |command| Self(command as u8))
-    }
-}
-
-impl From<ProtocolCommand> for EventName {
-    fn from(command: ProtocolCommand) -> Self {
-        Self(ERROR + 1 + command as u8)
-    }
-}
-
-impl EventName {
-    /// The kind of the statement.
-    pub fn command(self) -> Option<SqlCommand> {
-        SqlCommand::ALL.get(usize::from(self.0)).copied()
-    }
-
-    fn text(self) -> String {
-        match (self.command(), usize::from(self.0).checked_sub(COMMANDS + 1)) {
-            (Some(command), _) => format!("statement/sql/{}", command.name()),
-            (None, Some(protocol)) => format!("statement/com/{}", ProtocolCommand::NAMES[protocol]),
-            (None, None) => "statement/sql/error".to_owned(),
-        }
-    }
-}
 
 /// The sums of one session, or of all sessions that have ended. The lock is the session's own, so it is free nearly always.
 #[derive(Default)]
@@ -182,7 +91,7 @@ impl SumsByName {
     #[inline]
     pub fn record(&self, event: &StatementEvent, took_ns: u64) {
         let mut inner = self.0.lock();
-        let sums = inner.of(event.name.0);
+        let sums = inner.of(event.name.place());
         sums.count += 1;
         sums.least_ns = sums.least_ns.min(took_ns);
         sums.most_ns = sums.most_ns.max(took_ns);
@@ -220,7 +129,7 @@ impl SumsByName {
         let found: Vec<(String, NameSums)> = used
             .map(|name| {
                 let sums = inner.sums[usize::from(inner.places[name]) - 1];
-                (EventName(name as u8).text(), sums)
+                (EventName::at(name as u8).text(), sums)
             })
             .collect();
         names().map(move |(name, _)| {
@@ -243,13 +152,15 @@ pub fn names() -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::event_name::ProtocolCommand;
     use super::*;
+    use syntax::ast::SqlCommand;
 
     #[test]
     fn mysql_has_all_names() {
         let known: Vec<&str> = names().map(|(name, _)| name).collect();
         for name in 0..NAMES as u8 {
-            let name = EventName(name);
+            let name = EventName::at(name);
             let is_known = known.contains(&name.text().as_str());
             // The commands of the protocol have names of their own.
             let is_counted = name.command() != Some(SqlCommand::AdminCommands);

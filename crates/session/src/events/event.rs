@@ -5,7 +5,7 @@ use functions::ReadCounts;
 use planner::plan::{InsertMode, Plan};
 use planner::plan_traits::PlanTraits;
 
-use super::by_name::EventName;
+use super::event_name::EventName;
 
 /// Rows that a statement has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 pub mod by_name;
 pub mod digests;
 pub mod event;
+pub mod event_name;
 pub mod general_log;
 mod histogram;
 mod log_file;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use runner::TransactionEnds;
 use syntax::ast::SqlCommand;
 
-use super::by_name::ProtocolCommand;
 use super::event::StatementEvent;
+use super::event_name::ProtocolCommand;
 use super::nanoseconds;
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;

@@ -25,7 +25,7 @@ use crate::attachment::columns_of;
 use crate::compile;
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
-use crate::events::by_name::ProtocolCommand;
+use crate::events::event_name::ProtocolCommand;
 use crate::events::general_log;
 use crate::events::observe;
 use crate::execute;
