@@ -99,6 +99,9 @@ impl EventName {
     /// As `performance_schema` shows it.
     pub fn text(self) -> String {
         match (self.command(), usize::from(self.0).checked_sub(COMMANDS + 1)) {
+            // MySQL has not renamed the events of these.
+            (Some(SqlCommand::ShowReplicaStatus), _) => "statement/sql/show_slave_status".to_owned(),
+            (Some(SqlCommand::ShowReplicas), _) => "statement/sql/show_slave_hosts".to_owned(),
             (Some(command), _) => format!("statement/sql/{}", command.name()),
             (None, Some(protocol)) => format!("statement/com/{}", ProtocolCommand::NAMES[protocol]),
             (None, None) => "statement/sql/error".to_owned(),
