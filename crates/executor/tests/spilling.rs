@@ -296,8 +296,9 @@ fn windows() {
         LITTLE,
         "select s, row_number() over (order by u) from t limit 3000",
     );
-    same(
+    same_with(
         &mut c,
+        256 << 10,
         "select id, s, nth_value(s, 4000) over (order by u), nth_value(s, 3) over (order by u) from t order by id",
     );
     c.memory_limit_bytes = LITTLE;
