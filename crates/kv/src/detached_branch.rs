@@ -6,7 +6,7 @@
 //!
 //! Numbers are big-endian.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::prepared_bytes::{Rest, damaged, put_bytes, put_number};
 use crate::timestamp::Timestamp;
 
@@ -37,7 +37,7 @@ impl DetachedEnd {
 
 impl Detached {
     /// # Errors
-    /// [`Error::NotPrepared`] for a key that is too long to be one.
+    /// [`crate::Error::NotPrepared`] for a key that is too long to be one.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let bytes: usize = self.keys.iter().map(|key| key.len() + 4).sum();
         let mut out = Vec::with_capacity(bytes + self.primary.len() + 17);
@@ -52,7 +52,7 @@ impl Detached {
     }
 
     /// # Errors
-    /// [`Error::Corrupt`]
+    /// [`crate::Error::Corrupt`]
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut rest = Rest(bytes);
         rest.format(FORMAT)?;

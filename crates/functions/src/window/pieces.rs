@@ -87,7 +87,13 @@ fn of_frame(frame: &Frame, ctx: &EvalContext) -> Result<Option<InPieces>> {
         }
         _ => Ok::<usize, Error>(0),
     };
+    let is_moved_date = |bound: &FrameBound| match bound {
+        Preceding(edge) | Following(edge) => frame.unit == FrameUnit::Range && edge.ty().is_temporal(),
+        _ => false,
+    };
     Ok(match (frame.unit, &frame.start, &frame.end) {
+        // A date that cannot be moved has its edge after all rows, and a later row may have it before.
+        (_, start, end) if is_moved_date(start) || is_moved_date(end) => None,
         (_, UnboundedPreceding, UnboundedFollowing) => Some(InPieces::Once),
         (FrameUnit::Rows, UnboundedPreceding, CurrentRow) => Some(InPieces::ByRow),
         (FrameUnit::Range, UnboundedPreceding, CurrentRow) => Some(InPieces::ByPeers),

@@ -51,7 +51,16 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
     };
     if !create.query.locking.is_empty() {
         // A view does not lock, but what its query locks has to be there.
-        new_binder().query(&create.query, None)?;
+        let unseen = functions::Warnings::default();
+        let env = BindEnv {
+            warnings: &unseen,
+            schema: Arc::clone(&env.schema),
+            ..env
+        };
+        let mut locking = Binder::new(&env);
+        locking.resolution = Some(Resolution::default());
+        locking.defined = Some(name.clone());
+        locking.query(&create.query, None)?;
     }
     let mut inner = new_binder();
     let bound = inner.query(&query, None)?;

@@ -59,6 +59,7 @@ pub fn determined(
         not_null,
         required: Vec::new(),
         of_whole_rows: HashSet::new(),
+        held: Vec::new(),
         definitions,
     };
     loop {
@@ -81,6 +82,8 @@ struct Dependence<'a> {
     required: Vec<ColumnId>,
     /// Columns of tables of which a key is determined.
     of_whole_rows: HashSet<ColumnId>,
+    /// The definitions that the operators above hold.
+    held: Vec<(CommonTableId, Arc<Logical>)>,
     definitions: Definitions<'a>,
 }
 
@@ -156,9 +159,16 @@ impl Dependence<'_> {
             | Logical::Sort { input, .. }
             | Logical::Limit { input, .. }
             | Logical::Distinct { input } => self.rows(input, always),
-            Logical::With { body, .. } => self.rows(body, always),
+            Logical::With { id, definition, body } => {
+                self.held.push((*id, Arc::new(Logical::clone(definition))));
+                self.rows(body, always);
+                self.held.pop();
+            }
             Logical::CommonTable(table) => {
-                let Some(definition) = (self.definitions)(table.id).filter(|_| !table.recursive) else {
+                let held = self.held.iter().find(|(id, _)| *id == table.id);
+                let found = held.map(|(_, held)| Arc::clone(held));
+                let found = found.or_else(|| (self.definitions)(table.id));
+                let Some(definition) = found.filter(|_| !table.recursive) else {
                     return;
                 };
                 let output = definition.output();

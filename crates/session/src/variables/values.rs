@@ -74,6 +74,26 @@ impl GlobalVariables {
         definition: &'static Definition,
         value: Option<Value>,
     ) -> Result<(Vec<GlobalValue>, Vec<Warning>)> {
+        self.check(definition, value.clone())?;
+        let (mut changes, mut warnings) = self.changes_alone(definition, value)?;
+        let name = definition.canonical().name;
+        let text = changes.first().and_then(|(_, text)| text.as_deref());
+        let limited = text.and_then(|text| limits::limited(name, text, |name| self.text(name)));
+        if let Some(limited) = limited {
+            warnings.extend(limited.warnings());
+            changes.retain(|(name, _)| name != limited.name);
+            changes.push((limited.name.to_owned(), Some(limited.text)));
+        }
+        Ok((changes, warnings))
+    }
+
+    /// The same, whatever other variables have. At the start variables are set one after the other, in any order, and
+    /// may limit each other.
+    fn changes_alone(
+        &self,
+        definition: &'static Definition,
+        value: Option<Value>,
+    ) -> Result<(Vec<GlobalValue>, Vec<Warning>)> {
         let numbered = value.as_ref().and_then(numbered);
         let (text, warning) = self.assigned(definition, value)?;
         let definition = definition.canonical();
@@ -82,14 +102,7 @@ impl GlobalVariables {
         });
         let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
         changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
-        let mut warnings: Vec<Warning> = warning.map(truncated_value).into_iter().collect();
-        let limited = text.and_then(|text| limits::limited(definition.name, &text, |name| self.text(name)));
-        if let Some(limited) = limited {
-            warnings.extend(limited.warnings());
-            changes.retain(|(name, _)| name != limited.name);
-            changes.push((limited.name.to_owned(), Some(limited.text)));
-        }
-        Ok((changes, warnings))
+        Ok((changes, warning.map(truncated_value).into_iter().collect()))
     }
 
     /// Applies values that this server or another one has checked. Skips values that cannot be set here,
@@ -117,7 +130,13 @@ impl GlobalVariables {
 
     /// Fails as SET GLOBAL would, and sets nothing.
     pub fn check(&self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
-        self.assigned(definition, value).map(drop)
+        let given = value.clone();
+        let (text, _) = self.assigned(definition, value)?;
+        given.map_or(Ok(()), |given| {
+            limits::check(definition, false, &given, text.as_deref(), |name| {
+                self.integer(name)
+            })
+        })
     }
 
     fn assigned(&self, definition: &'static Definition, value: Option<Value>) -> Result<Assigned> {
@@ -129,14 +148,7 @@ impl GlobalVariables {
             ));
         }
         let current = self.get(definition);
-        let given = value.clone();
         let assigned = assign(definition, value, default_text(definition), current.as_deref())?;
-        if let Some(given) = given {
-            let (text, _) = &assigned;
-            limits::check(definition, false, &given, text.as_deref(), |name| {
-                self.integer(name)
-            })?;
-        }
         check_isolation(definition, assigned, || self.boolean(SKIP_ISOLATION_CHECK))
     }
 
@@ -149,7 +161,7 @@ impl GlobalVariables {
             Arc::make_mut(&mut *texts)[definition.index] = value.map(Arc::from);
             return Ok(());
         }
-        let (changes, _) = self.changes(definition, Some(parsed(definition, text)?))?;
+        let (changes, _) = self.changes_alone(definition, Some(parsed(definition, text)?))?;
         self.take_over(&changes);
         Ok(())
     }
@@ -160,7 +172,7 @@ impl GlobalVariables {
     /// Those of SET GLOBAL.
     pub fn persisted(&self, definition: &'static Definition, text: Option<&str>) -> Result<Vec<GlobalValue>> {
         let value = text.map_or(Ok(Value::Null), |text| parsed(definition, text))?;
-        Ok(self.changes(definition, Some(value))?.0)
+        Ok(self.changes_alone(definition, Some(value))?.0)
     }
 
     fn text(&self, name: &str) -> Option<String> {
