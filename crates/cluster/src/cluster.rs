@@ -1,6 +1,7 @@
 //! This process on its store.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use kv::{Durability, Interrupt, Reader, Store};
@@ -17,7 +18,7 @@ use crate::meta::{Meta, decode_counter, keys, read_counter};
 use crate::metadata_lock::MetadataLocks;
 use crate::node::{Node, NodeOptions, NodeRecord, read_nodes};
 use crate::prepared::XaBranches;
-use crate::schema_cache::SchemaCache;
+use crate::schema_cache::{SchemaCache, read_frozen};
 use crate::settings::Settings;
 use crate::wait::{Deadline, WaitLimit};
 use crate::watch::Watches;
@@ -30,6 +31,9 @@ const BUSY_FOR: Duration = Duration::from_secs(2);
 /// How often a statement checks whether the other nodes have followed.
 const FOLLOWED_CHECK: Duration = Duration::from_millis(5);
 
+/// How often to look for XA branches whose nodes are gone.
+const XA_LOOK: Duration = Duration::from_secs(1);
+
 /// What the sessions of one process share of its store: definitions, metadata locks, ids and, where other
 /// processes use the store too, this node.
 pub struct Cluster {
@@ -39,6 +43,8 @@ pub struct Cluster {
     ids: Arc<IdAllocator>,
     settings: Settings,
     xa: Arc<XaBranches>,
+    /// Whether to look for branches whose nodes are gone.
+    may_have_xa_branches: Arc<AtomicBool>,
     fills: Fills,
     workers: Workers,
     membership: Option<Membership>,
@@ -83,6 +89,11 @@ impl Cluster {
             messages,
         };
         let cluster = Arc::new(Self::new(store, system, workers, Some(membership)));
+        let may_have = Arc::clone(&cluster.may_have_xa_branches);
+        cluster.watch(keys::xa_branches_version(), move |_| {
+            may_have.store(true, Ordering::SeqCst);
+            Ok(())
+        });
         if let Some(membership) = &cluster.membership {
             let started = membership.follower.start(cluster.installation());
             // It has done nothing that other nodes would have to wait for.
@@ -105,9 +116,11 @@ impl Cluster {
         // After ALTER TABLE ... AUTO_INCREMENT on another node, ids that were leased and not used are lost.
         schemas.observe(Box::new(move |table| changed.forget(table)));
         let locks = Arc::<MetadataLocks>::default();
+        let node = membership.as_ref().map(|membership| membership.lease.node().id);
         Self {
             settings: Settings::new(store.clone()),
-            xa: Arc::new(XaBranches::new(store.clone(), Arc::clone(&locks))),
+            xa: Arc::new(XaBranches::new(store.clone(), Arc::clone(&locks), node)),
+            may_have_xa_branches: Arc::new(AtomicBool::new(true)),
             fills: Fills::new(store.clone()),
             store,
             schemas,
@@ -259,10 +272,17 @@ impl Cluster {
     /// # Errors
     /// Those of the store.
     pub fn is_first_node(&self) -> Result<bool> {
-        match self.node() {
-            Some(node) => Ok(self.live_nodes()?.first().is_none_or(|first| first.id == node.id)),
-            None => Ok(true),
-        }
+        Ok(self.nodes_before()? == 0)
+    }
+
+    /// How many nodes come before this one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn nodes_before(&self) -> Result<usize> {
+        let Some(node) = self.node() else { return Ok(0) };
+        let nodes = self.live_nodes()?;
+        Ok(nodes.iter().position(|other| other.id == node.id).unwrap_or(0))
     }
 
     /// Sends a request to nodes, by their ids, and waits at most `timeout` for the replies. Nodes that do not
@@ -353,18 +373,26 @@ impl Cluster {
         Ok(())
     }
 
-    /// Whether all live nodes use a version. Removes the records of nodes whose leases are over.
+    /// Whether all live nodes and prepared XA branches use a version, the newest. Removes the records of nodes
+    /// whose leases are over.
     ///
     /// # Errors
     /// Those of the store.
     pub fn all_nodes_have(&self, version: u64, meta: &mut Meta<'_>) -> Result<bool> {
         match self.lease() {
-            Some(lease) => lease.all_nodes_have(version, meta),
+            Some(lease) => Ok(lease.all_nodes_have(version, meta)? && self.xa_permits()?),
             None => Ok(true),
         }
     }
 
-    /// Waits until all live nodes use a version; false when they do not by `until`.
+    /// Whether prepared XA branches use the definitions that this node has. To be called after the nodes were
+    /// found to have them: until then a node may be preparing a branch.
+    fn xa_permits(&self) -> Result<bool> {
+        self.xa
+            .permit(&self.schema(), &|| read_frozen(&self.store.latest()))
+    }
+
+    /// Waits until all live nodes and prepared XA branches use a version; false when they do not by `until`.
     ///
     /// # Errors
     /// Those of `check`, which is called in each round; 1205 after the deadline, 1317 when interrupted; those
@@ -378,7 +406,7 @@ impl Cluster {
     ) -> Result<bool> {
         loop {
             self.follow()?;
-            if self.live_nodes()?.iter().all(|node| node.version >= version) {
+            if self.live_nodes()?.iter().all(|node| node.version >= version) && self.xa_permits()? {
                 return Ok(true);
             }
             check()?;
@@ -419,7 +447,7 @@ impl Cluster {
         if !self.is_shared() || self.workers.is_running() {
             return Ok(());
         }
-        // Two threads: each may have to wait for a part of the store, and the other must not.
+        // Several threads: each may have to wait for a part of the store, and the others must not.
         self.workers
             .repeat(self, "cluster-lease", Wake::ByTimeOrSignal, |cluster, _| {
                 cluster.lease().map_or(Duration::MAX, |lease| {
@@ -430,6 +458,13 @@ impl Cluster {
                 })
             })?;
         self.workers
+            .repeat(self, "cluster-xa", Wake::ByTime, |cluster, _| {
+                if let Err(error) = cluster.clear_xa_branches() {
+                    tracing::warn!(%error, "XA branches of servers that are gone could not be dealt with");
+                }
+                XA_LOOK
+            })?;
+        self.workers
             .repeat(self, "cluster-follow", Wake::ByTimeOrSignal, |cluster, _| {
                 if let Err(error) = cluster.tick() {
                     tracing::warn!(%error, "the store could not be asked for changed definitions");
@@ -437,6 +472,21 @@ impl Cluster {
                 }
                 cluster.poll_interval()
             })
+    }
+
+    /// Deals with XA branches whose nodes are gone, while there are any branches.
+    fn clear_xa_branches(&self) -> Result<()> {
+        if !self.may_have_xa_branches.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let are_left = self.live_nodes().and_then(|nodes| {
+            let is_live = |id| nodes.iter().any(|node| node.id == id);
+            self.xa.clear(&is_live)
+        });
+        if !matches!(are_left, Ok(false)) {
+            self.may_have_xa_branches.store(true, Ordering::SeqCst);
+        }
+        are_left.map(drop)
     }
 
     fn poll_interval(&self) -> Duration {

@@ -9,6 +9,7 @@ use kv::Reader;
 use parking_lot::RwLock;
 use schema::model::{Database, Schema, Table};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use types::{Error, Result};
 
 use crate::meta::record::DatabaseRecord;
@@ -101,6 +102,9 @@ struct StoredJob {
     frozen: Vec<i64>,
     #[serde(default)]
     read_only: Vec<i64>,
+    /// It is a session's LOCK TABLES, which waits for nobody any more.
+    #[serde(default)]
+    lock: Option<IgnoredAny>,
 }
 
 /// A table, and whom it is closed to.
@@ -115,20 +119,19 @@ impl Closing {
         let to = ClosedTo::All;
         Self { table, to }
     }
-
-    fn to_writers(table: i64) -> Self {
-        let to = ClosedTo::Writers;
-        Self { table, to }
-    }
 }
 
 /// Tables that are closed in the stored version, because a schema change is about to publish their next
-/// definition, or because a session has locked them by LOCK TABLES.
+/// definition or changes their rows, or because a session has locked them by LOCK TABLES.
 pub(crate) fn read_frozen(reader: &dyn Reader) -> Result<BTreeSet<Closing>> {
     let jobs: Vec<StoredJob> = read_all(reader, &keys::jobs(), "job")?;
     let closings = jobs.into_iter().flat_map(|job| {
+        let to = match job.lock {
+            Some(_) => ClosedTo::Writers,
+            None => ClosedTo::WritersUntilAlone,
+        };
         let all = job.frozen.into_iter().map(Closing::to_all);
-        all.chain(job.read_only.into_iter().map(Closing::to_writers))
+        all.chain(job.read_only.into_iter().map(move |table| Closing { table, to }))
     });
     Ok(closings.collect())
 }

@@ -5,6 +5,7 @@ use schema::model::{ForeignKey, Table};
 use schema::shadow::Conversion;
 use types::{Error, SqlMode, Warning};
 
+use crate::context::DdlContext;
 use crate::page_work::Backfilled;
 use crate::rewrite::Rewrite;
 
@@ -50,6 +51,13 @@ impl Altered {
     /// Whether existing rows must satisfy new foreign keys.
     pub(crate) fn checks_new_keys(&self) -> bool {
         !self.new_keys.is_empty() && !self.keys_unchecked
+    }
+
+    /// Reports the warnings about the definition, in case that the work on the rows fails.
+    pub(crate) fn warn(&self, ctx: &DdlContext) {
+        for warning in &self.warnings {
+            ctx.warned.push(warning.clone());
+        }
     }
 
     /// Takes over the work on the rows that the statement reports.

@@ -65,9 +65,18 @@ pub(crate) fn backfill(cluster: &Cluster, table: &Table, job: &Job, watch: Watch
         Some(conversion) => {
             planner::expressions(&made.target)?;
             let mut copier = RowCopier::new(table, &made.target, conversion, cluster.ids())?;
-            let rows = pages.all(table.row_ranges_outside(&made.target), &mut copier)?;
+            let rows = pages.all(table.row_ranges_outside(&made.target), &mut copier);
             let warnings = copier.into_warnings();
-            Ok(Backfilled { rows, warnings })
+            match (rows, watch.warned) {
+                (Err(error), Some(warned)) => {
+                    warnings.into_iter().for_each(|warning| warned.push(warning));
+                    Err(error)
+                }
+                (rows, _) => Ok(Backfilled {
+                    rows: rows?,
+                    warnings,
+                }),
+            }
         }
     }
 }

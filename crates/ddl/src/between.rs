@@ -9,13 +9,13 @@ use crate::change::Change;
 use crate::foreign_key;
 use crate::job::TableChange;
 
-/// Whether something must be built or checked, and other statements can use the table meanwhile.
+/// Whether something must be built or checked, and other statements can read and write the table meanwhile.
 pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
     if altered.only_if_empty.is_some() {
         return false;
     }
     if let Some(rewrite) = altered.rewrite {
-        return !rewrite.closed && altered.new_keys.is_empty();
+        return !rewrite.stops_writers && altered.new_keys.is_empty();
     }
     let checks_rows = !altered.new_checks.is_empty() || !altered.new_keys.is_empty();
     if !checks_rows && altered.new_indexes.is_empty() {
@@ -28,10 +28,12 @@ pub(crate) fn is_online(base: &Table, altered: &Altered) -> bool {
 
 /// Whether the table's rows decide if the change is possible.
 pub(crate) fn sees_rows(altered: &Altered) -> bool {
-    !altered.new_checks.is_empty()
-        || !altered.new_keys.is_empty()
-        || altered.only_if_empty.is_some()
-        || altered.rewrite.is_some()
+    altered.only_if_empty.is_some() || reads_rows(altered)
+}
+
+/// Whether all rows are read for the change.
+pub(crate) fn reads_rows(altered: &Altered) -> bool {
+    !altered.new_checks.is_empty() || !altered.new_keys.is_empty() || altered.rewrite.is_some()
 }
 
 /// The table before the change, with the ids of the new indexes reserved. So a later index can never have

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use cluster::wait::WaitLimit;
-use functions::TimeZone;
+use functions::{TimeZone, Warnings};
 use schema::definition::TableName;
 use schema::model::{Handle, Schema, Table};
 use types::{Collation, Error, Result, SqlMode, Warning, errno};
@@ -35,6 +35,9 @@ pub struct DdlContext {
     pub auto_increment: (u64, u64),
     /// `sql_require_primary_key`
     pub require_primary_key: bool,
+    /// What ALTER TABLE has warned of so far, which MySQL reports before the error if the statement fails. A statement that
+    /// succeeds returns its warnings.
+    pub warned: Warnings,
 }
 
 impl DdlContext {
@@ -42,6 +45,7 @@ impl DdlContext {
         Watch {
             interrupt: &self.interrupt,
             progress: Some(&self.progress),
+            warned: Some(&self.warned),
         }
     }
 
@@ -68,11 +72,12 @@ pub(crate) fn check_primary_key(table: &Table, ctx: &DdlContext) -> Result<()> {
     ))
 }
 
-/// The interrupt that a backfill checks, and the place where it reports progress.
+/// The interrupt that a backfill checks, and the places where it reports progress and, if it fails, its warnings.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch<'a> {
     pub interrupt: &'a Arc<kv::Interrupt>,
     pub progress: Option<&'a AtomicU64>,
+    pub warned: Option<&'a Warnings>,
 }
 
 /// A definition statement that runs.

@@ -26,18 +26,15 @@ pub(crate) fn conversion(base: &Table, altered: &mut Altered, ctx: &DdlContext) 
         let mut parts = after.primary_parts().into_iter();
         !ctx.sql_mode.no_auto_value_on_zero && parts.any(|part| part.column == column)
     });
-    // Partitions that were exchanged with tables can have rows with the same hidden ids.
-    let mixes = rewrite.closed && base.partitioning.is_some() && base.handle == Handle::Hidden;
-    let keeps = keeps_handles(base, after, &altered.recomputed) && !mixes && !numbers_keys;
+    let keeps = keeps_handles(base, after, &altered.recomputed) && !rewrite.regroups && !numbers_keys;
     let handles = if keeps {
         ShadowHandles::Same
-    } else if after.handle == Handle::Hidden {
-        ShadowHandles::New
     } else {
         after.max_index_id += 1;
-        ShadowHandles::ByKey {
-            index: after.max_index_id,
-            place: 0,
+        let (index, place) = (after.max_index_id, 0);
+        match after.handle {
+            Handle::Hidden => ShadowHandles::NewIds { index, place },
+            _ => ShadowHandles::ByKey { index, place },
         }
     };
     let id_steps = Some(ctx.auto_increment).filter(|steps| *steps != (1, 1));

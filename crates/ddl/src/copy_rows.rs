@@ -26,6 +26,7 @@ pub(crate) struct RowCopier<'a> {
     /// The next id after the current page.
     next_id_after: Option<NextId>,
     warnings: Vec<Warning>,
+    /// Those of a page that is not committed.
     page_warnings: Vec<Warning>,
 }
 
@@ -46,6 +47,8 @@ struct CopiedRow {
     row: ShadowRow,
     /// The key and value that store the handle of its shadow row.
     handle_entry: Option<(Vec<u8>, Vec<u8>)>,
+    /// How many warnings the page has after this row.
+    warned: usize,
 }
 
 impl<'a> RowCopier<'a> {
@@ -75,19 +78,57 @@ impl<'a> RowCopier<'a> {
         })
     }
 
-    pub(crate) fn into_warnings(self) -> Vec<Warning> {
+    /// The warnings, with those of the page that has failed, up to the row that has.
+    pub(crate) fn into_warnings(mut self) -> Vec<Warning> {
+        self.take_warnings();
+        self.keep_warnings();
         self.warnings
     }
 
-    /// `None`: the row is left out.
-    fn convert(&mut self, txn: &Transaction, row: &LockedRow, row_number: u64) -> Result<Option<CopiedRow>> {
+    /// Returns how many warnings the page has.
+    fn take_warnings(&mut self) -> usize {
+        self.page_warnings.append(&mut self.layout.take_warnings().0);
+        self.page_warnings.len()
+    }
+
+    fn keep_warnings(&mut self) {
+        let room = WARNINGS_MAX.saturating_sub(self.warnings.len());
+        self.warnings.extend(self.page_warnings.drain(..).take(room));
+    }
+
+    /// For each row of a page, what stores the handle of its shadow row if a writer has written that, where rows get new
+    /// hidden ids.
+    fn given_handles(
+        &self,
+        txn: &Transaction,
+        page: &[LockedRow],
+    ) -> Result<Vec<Option<Vec<u8>>>, PageError> {
+        if !self.layout.gives_ids() {
+            return Ok(vec![None; page.len()]);
+        }
+        let entries = page.iter().map(|row| self.layout.handle_entry_key(&row.key));
+        let entries: Option<Vec<Vec<u8>>> = entries.collect::<Result<_>>()?;
+        match entries {
+            Some(entries) => Ok(txn.current().batch_get(&entries)?),
+            None => Ok(vec![None; page.len()]),
+        }
+    }
+
+    /// `given`: of [`RowCopier::given_handles`]. `None`: the row is left out.
+    fn convert(
+        &mut self,
+        txn: &Transaction,
+        (row, given): (&LockedRow, Option<Vec<u8>>),
+        row_number: u64,
+    ) -> Result<Option<CopiedRow>> {
         let mut values = self.layout.convert(&row.key, &row.value, row_number)?;
         if let Some(id) = &mut self.next_id_after {
             id.give(&mut values, self.layout.table(), row_number)?;
         }
-        let handle = match self.layout.handle(&values, &row.key)? {
-            Some(handle) => handle,
-            None => {
+        let handle = match (self.layout.handle(&values, &row.key)?, given) {
+            (Some(handle), _) => handle,
+            (None, Some(given)) => self.layout.handle_of_entry(&given)?,
+            (None, None) => {
                 let table = self.layout.table();
                 let sequence = self.ids.allocate_row_ids(table, 1)?;
                 RowHandle::Int(table.row_id_layout().id(txn.start_ts(), sequence) as i64)
@@ -105,12 +146,13 @@ impl<'a> RowCopier<'a> {
             row,
             values,
             handle_entry,
+            warned: self.take_warnings(),
         }))
     }
 
     /// Locks the keys that must be unique, and fails if one of them belongs to another row.
     fn check_unique(
-        &self,
+        &mut self,
         txn: &mut Transaction,
         options: &LockOptions,
         rows: &[CopiedRow],
@@ -132,6 +174,7 @@ impl<'a> RowCopier<'a> {
         for ((row, index, entry), stored) in entries.iter().zip(stored) {
             let is_other = stored.into_value().is_some_and(|value| *value != *entry.value);
             if is_other || !in_page.insert(&entry.key) {
+                self.page_warnings.truncate(rows[*row].warned);
                 let table = self.layout.table();
                 let duplicate = duplicate_entry(table, &table.indexes[*index], &rows[*row].values);
                 let is_first = *index == 0 && table.primary_parts().is_empty();
@@ -144,7 +187,7 @@ impl<'a> RowCopier<'a> {
 
     /// The same check for the keys of the rows, if they differ from those of the table's rows.
     fn check_row_keys(
-        &self,
+        &mut self,
         txn: &mut Transaction,
         options: &LockOptions,
         rows: &[CopiedRow],
@@ -161,6 +204,7 @@ impl<'a> RowCopier<'a> {
                 None => false,
             };
             if is_taken || !in_page.insert(&copied.row.key) {
+                self.page_warnings.truncate(copied.warned);
                 let table = self.layout.table();
                 let duplicate = duplicate_primary(table, &copied.values);
                 return Err(self.resequenced(duplicate, &table.primary_parts()).into());
@@ -201,12 +245,22 @@ impl PageWork for RowCopier<'_> {
         self.next_id_after = self.next_id;
         // Discards the warnings of a page that was not committed.
         self.layout.take_warnings();
-        let rows = (rows_before + 1..).zip(page);
-        let rows = rows
-            .filter_map(|(number, row)| self.convert(txn, row, number).transpose())
-            .collect::<Result<Vec<_>>>()?;
-        self.page_warnings = self.layout.take_warnings().0;
+        self.page_warnings.clear();
+        let given = self.given_handles(txn, page)?;
+        let mut rows = Vec::with_capacity(page.len());
+        let mut failed = Ok(());
+        for (number, row) in (rows_before + 1..).zip(page.iter().zip(given)) {
+            match self.convert(txn, row, number) {
+                Ok(copied) => rows.extend(copied),
+                Err(error) => {
+                    failed = Err(error);
+                    break;
+                }
+            }
+        }
         self.check_unique(txn, options, &rows)?;
+        // A duplicate among the rows before comes first.
+        failed?;
         for CopiedRow {
             row, handle_entry, ..
         } in rows
@@ -227,8 +281,7 @@ impl PageWork for RowCopier<'_> {
 
     fn committed(&mut self) {
         self.next_id = self.next_id_after;
-        let room = WARNINGS_MAX.saturating_sub(self.warnings.len());
-        self.warnings.extend(self.page_warnings.drain(..).take(room));
+        self.keep_warnings();
     }
 }
 

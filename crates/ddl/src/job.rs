@@ -216,7 +216,12 @@ fn columns_of_indexes(base: &Table, altered: &Altered) -> Vec<i64> {
 impl Record for Job {
     fn format(&self) -> u32 {
         let change = self.change.as_ref();
+        let gives_ids = change.is_some_and(|made| {
+            let conversion = made.conversion.as_ref();
+            conversion.is_some_and(Conversion::is_of_format_6)
+        });
         match change {
+            _ if gives_ids => 6,
             // Another reader would not remove the columns if it undid the job.
             Some(made) if !made.new_columns.is_empty() => 5,
             // Another reader would not find the indexes that are to be filled, and publish them empty.
@@ -281,16 +286,34 @@ impl Job {
         }
     }
 
-    /// Closes its tables from the next version on.
+    /// Closes its tables from the next version on. Those that are closed to writers stay so: a transaction that the table
+    /// waits for could write it otherwise.
     pub(crate) fn close(&mut self) {
-        let shares = |table: &i64| self.lock.as_ref().is_some_and(|lock| lock.shares(*table));
-        (self.read_only, self.frozen) = self.tables().into_iter().partition(shares);
+        match &self.lock {
+            Some(lock) => {
+                let all = self.tables().into_iter();
+                (self.read_only, self.frozen) = all.partition(|table| lock.shares(*table));
+            }
+            None => self.frozen = self.tables(),
+        }
     }
 
-    /// Opens its tables from the next version on.
+    /// Closes its tables to writers from the next version on.
+    pub(crate) fn stop_writers(&mut self) {
+        self.read_only = self.tables();
+    }
+
+    /// Takes back [`Job::close`].
     pub(crate) fn open(&mut self) {
-        self.read_only.clear();
         self.frozen.clear();
+        if self.lock.is_some() {
+            self.read_only.clear();
+        }
+    }
+
+    /// Takes back [`Job::stop_writers`].
+    pub(crate) fn admit_writers(&mut self) {
+        self.read_only.clear();
     }
 
     /// Whether only one of two jobs can have its tables.

@@ -5,7 +5,7 @@
 //! A statement that uses a table holds the table's metadata lock to the end of its transaction
 //! ([`cluster::metadata_lock`]). A schema change takes the lock exclusively only for the moment in which it
 //! publishes a new definition. The exception is an ALTER TABLE that gives rows ids, or that builds an index on an
-//! expression over columns that it changes itself: it holds the lock for the whole change.
+//! expression over columns that it changes itself: it keeps writers out for the whole change.
 //!
 //! ADD INDEX goes through the states of F1's protocol ("Online, Asynchronous Schema Change in F1", VLDB
 //! 2013). The index is published as write-only, so that every writer maintains it. Entries for existing rows

@@ -28,6 +28,7 @@ use crate::end::{end_undone, end_with_altered, end_with_target};
 use crate::job::{Job, RESUME_WAIT, TableChange, check_not_cancelled, is_final};
 use crate::page_work::Backfilled;
 use crate::publish::{Publisher, Requires};
+use crate::way::Others;
 use crate::{foreign_key, rows, sorted, way};
 
 /// A job that no statement works on, with the locks to do so.
@@ -125,10 +126,12 @@ impl LocalJobs {
             if foreign_key::altered_with(&schema, &base, &altered) != ids {
                 continue;
             }
-            let made = if way::check(way, &base, changes, &mut altered)? {
-                self.alter_online(&base, &altered, statement, locks)?
-            } else {
-                self.alter_exclusively(&base, &altered, statement, locks)?
+            let others = way::check(way, &base, changes, &mut altered)?;
+            altered.warn(statement);
+            let made = match others {
+                Others::Write => self.alter_online(&base, &altered, statement, locks)?,
+                Others::Read => self.alter_beside_readers(&base, &altered, statement, locks)?,
+                Others::Nothing => self.alter_exclusively(&base, &altered, statement, locks)?,
             };
             altered.report(made);
             return Ok(altered);
@@ -146,25 +149,81 @@ impl LocalJobs {
         let exclusive = locks.exclusive(&statement.limit())?;
         let cluster = &self.publisher.cluster;
         let checked = rows::inspect(cluster, base, altered, statement)?;
-        let job = if altered.new_indexes.is_empty() && altered.rewrite.is_none() {
-            None
-        } else {
-            Some(self.start(base, reserve_ids(base, altered), altered, statement, None)?)
-        };
+        let job = self.start_closed(base, altered, statement)?;
         let done =
-            exclusive_steps(cluster, base, altered, job.as_ref(), statement).and_then(|(made, counter)| {
-                let (limit, about) = (statement.limit(), Some(&statement.about));
-                self.publisher
-                    .publish(&limit, Requires::AllNodes, about, |change| {
-                        end_with_altered(change, job.as_ref(), altered, counter)
-                    })?;
-                Ok(made)
+            closed_steps(cluster, base, altered, job.as_ref(), statement).and_then(|(made, counter)| {
+                self.end_closed(job.as_ref(), altered, statement, counter)
+                    .map(|()| made)
             });
         drop(exclusive);
         if let (Err(_), Some(job)) = (&done, job) {
             self.undo_or_leave(job, locks, statement);
         }
         done.map(|made| made.with_checked(checked))
+    }
+
+    /// The same while others read the table. They wait for two moments, the first of which comes before writers have to
+    /// wait, so that these do not wait for readers twice.
+    fn alter_beside_readers(
+        &self,
+        base: &Table,
+        altered: &Altered,
+        statement: &Statement,
+        locks: ChangeLocks,
+    ) -> Result<Backfilled> {
+        let limit = statement.limit();
+        let job = {
+            let _exclusive = locks.exclusive(&limit)?;
+            self.start_closed(base, altered, statement)?
+        };
+        let done = self.steps_beside_readers(base, altered, job.as_ref(), statement, &locks);
+        if let (Err(_), Some(job)) = (&done, job) {
+            self.undo_or_leave(job, locks, statement);
+        }
+        done
+    }
+
+    fn steps_beside_readers(
+        &self,
+        base: &Table,
+        altered: &Altered,
+        job: Option<&Job>,
+        statement: &Statement,
+        locks: &ChangeLocks,
+    ) -> Result<Backfilled> {
+        let cluster = &self.publisher.cluster;
+        let limit = statement.limit();
+        let check = || self.check_of(job);
+        let _without_writers = locks.without_writers(&limit, &check)?;
+        let checked = rows::inspect(cluster, base, altered, statement)?;
+        let (made, counter) = closed_steps(cluster, base, altered, job, statement)?;
+        let _exclusive = locks.exclusive_while(&limit, &check)?;
+        self.end_closed(job, altered, statement, counter)?;
+        Ok(made.with_checked(checked))
+    }
+
+    /// The first step of a change that no statement writes the table beside; `None` if it has only one.
+    fn start_closed(&self, base: &Table, altered: &Altered, statement: &Statement) -> Result<Option<Job>> {
+        if altered.new_indexes.is_empty() && altered.rewrite.is_none() {
+            return Ok(None);
+        }
+        self.start(base, reserve_ids(base, altered), altered, statement, None)
+            .map(Some)
+    }
+
+    /// The last step of such a change.
+    fn end_closed(
+        &self,
+        job: Option<&Job>,
+        altered: &Altered,
+        statement: &Statement,
+        counter: Option<u64>,
+    ) -> Result<()> {
+        let about = Some(&statement.about);
+        self.publisher
+            .publish(&statement.limit(), Requires::AllNodes, about, |change| {
+                end_with_altered(change, job, altered, counter)
+            })
     }
 
     /// New indexes or rows are made while other statements use the table.
@@ -276,16 +335,21 @@ impl LocalJobs {
         limit: &WaitLimit,
         work: &dyn Fn() -> Result<()>,
     ) -> Result<Exclusive<'l>> {
-        let store = self.publisher.cluster.store();
-        let check = || match Job::read(&store.latest(), job.id)? {
-            Some(stored) => check_not_cancelled(&stored),
-            None => Ok(()),
-        };
+        let check = || self.check_of(Some(job));
         let exclusive = locks.exclusive_while(limit, &|| check().and_then(|()| work()))?;
         // If there was nothing to wait for, nothing has looked yet.
         limit.interrupt.check()?;
         check()?;
         Ok(exclusive)
+    }
+
+    /// Fails if a job is cancelled.
+    fn check_of(&self, job: Option<&Job>) -> Result<()> {
+        let Some(job) = job else { return Ok(()) };
+        match Job::read(&self.publisher.cluster.store().latest(), job.id)? {
+            Some(stored) => check_not_cancelled(&stored),
+            None => Ok(()),
+        }
     }
 
     /// The table that a job changes, as statements use it now.
@@ -418,9 +482,9 @@ impl LocalJobs {
     }
 }
 
-/// The work on an ALTER TABLE, or on its job, while no other statement uses the table. Returns the next
+/// The work on an ALTER TABLE, or on its job, while no other statement writes the table. Returns the next
 /// AUTO_INCREMENT value, too, if that changes.
-pub(crate) fn exclusive_steps(
+pub(crate) fn closed_steps(
     cluster: &Cluster,
     base: &Table,
     altered: &Altered,
@@ -448,5 +512,6 @@ pub(crate) fn unseen(interrupt: &Arc<Interrupt>) -> Watch<'_> {
     Watch {
         interrupt,
         progress: None,
+        warned: None,
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMo
     if new.auto_increment && !old.auto_increment {
         // MySQL replaces a 0 by the next value.
         return Some(Rewrite {
-            closed: true,
+            stops_writers: true,
             ..Rewrite::TYPE
         });
     }

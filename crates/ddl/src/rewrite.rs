@@ -9,8 +9,10 @@ pub(crate) struct Rewrite {
     pub copies: bool,
     /// The reason that MySQL gives with error 1846; `None` if the error is 1845.
     pub reason: Option<&'static str>,
-    /// No other statement can use the table meanwhile, because rows get ids in their order.
-    pub closed: bool,
+    /// No other statement can write the table meanwhile, because rows get ids in their order.
+    pub stops_writers: bool,
+    /// Rows of several partitions come together, which may have the same hidden ids.
+    pub regroups: bool,
 }
 
 impl Rewrite {
@@ -18,38 +20,37 @@ impl Rewrite {
     pub(crate) const TYPE: Self = Self {
         copies: true,
         reason: Some("Cannot change column type INPLACE"),
-        closed: false,
+        stops_writers: false,
+        regroups: false,
     };
     /// MySQL copies the rows and names no reason: stored values of generated columns, or of defaults that read
     /// other columns; ALGORITHM=COPY; WITH VALIDATION.
     pub(crate) const BY_COPY: Self = Self {
-        copies: true,
         reason: None,
-        closed: false,
+        ..Self::TYPE
     };
     /// NULL to NOT NULL outside strict mode.
     pub(crate) const NULLS: Self = Self {
-        copies: true,
         reason: Some("cannot silently convert NULL values, as required in this SQL_MODE"),
-        closed: false,
+        ..Self::TYPE
     };
     /// DROP PRIMARY KEY.
     pub(crate) const NO_PRIMARY_KEY: Self = Self {
-        copies: true,
         reason: Some("Dropping a primary key is not allowed without also adding a new primary key"),
-        closed: true,
+        ..Self::TYPE
     };
     /// A new AUTO_INCREMENT column.
     pub(crate) const NEW_IDS: Self = Self {
         copies: false,
         reason: Some("Adding an auto-increment column requires a lock"),
-        closed: true,
+        stops_writers: true,
+        ..Self::TYPE
     };
     /// A rewrite that MySQL does INPLACE.
     pub(crate) const IN_PLACE: Self = Self {
         copies: false,
         reason: None,
-        closed: false,
+        ..Self::TYPE
     };
 }
 
@@ -60,7 +61,8 @@ pub(crate) fn rewrites(all: &mut Option<Rewrite>, why: Rewrite) {
         Some(before) => Rewrite {
             copies: before.copies || why.copies,
             reason: before.reason.or(why.reason),
-            closed: before.closed || why.closed,
+            stops_writers: before.stops_writers || why.stops_writers,
+            regroups: before.regroups || why.regroups,
         },
     });
 }

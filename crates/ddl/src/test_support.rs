@@ -48,6 +48,7 @@ pub fn context() -> DdlContext {
         foreign_key_checks: true,
         auto_increment: (1, 1),
         require_primary_key: false,
+        warned: std::default::Default::default(),
         progress: std::default::Default::default(),
     }
 }

@@ -5,7 +5,7 @@
 //! | changes only the definition | INSTANT, INPLACE | any: the table is closed for a moment |
 //! | builds indexes, or checks rows | INPLACE; COPY for new constraints | NONE; EXCLUSIVE on demand |
 //! | rewrites all rows | COPY or INPLACE, as in MySQL | NONE; EXCLUSIVE on demand |
-//! | reads all rows, gives them ids, or builds indexes of what it also changes | INPLACE | EXCLUSIVE |
+//! | reads all rows, gives them ids, or builds indexes of what it also changes | INPLACE | SHARED; EXCLUSIVE on demand |
 //!
 //! MySQL refuses LOCK=NONE where an index and a virtual column that it needs are new.
 //! MySQL can do every change with ALGORITHM=COPY, and copies the rows then; so does StemDB.
@@ -15,10 +15,19 @@ use schema::model::Table;
 use types::{Error, Result, errno};
 
 use crate::altered::Altered;
-use crate::between::{is_online, sees_rows};
+use crate::between::{is_online, reads_rows, sees_rows};
 use crate::rewrite::Rewrite;
 
-/// Whether the indexes or rows of a change are built while other statements use the table.
+/// What other statements can do with a table while its indexes or rows are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Others {
+    Write,
+    Read,
+    /// They wait.
+    Nothing,
+}
+
+/// What other statements can do with the table meanwhile. Where nothing is made, that is nothing, for a moment.
 ///
 /// # Errors
 /// 1221, 1845 and 1846 if the change cannot be made in the requested way.
@@ -27,7 +36,7 @@ pub(crate) fn check(
     base: &Table,
     changes: &[AlterChange],
     altered: &mut Altered,
-) -> Result<bool> {
+) -> Result<Others> {
     let AlterWay { algorithm, lock } = way;
     if algorithm == AlterAlgorithm::Instant && lock != AlterLock::Default {
         return Err(Error::new(
@@ -77,21 +86,22 @@ pub(crate) fn check(
             false => not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
         });
     }
-    let online = is_online(base, altered);
+    let others = match is_online(base, altered) {
+        true => Others::Write,
+        false if builds || reads_rows(altered) => Others::Read,
+        false => Others::Nothing,
+    };
     let is_rename = !changes.is_empty()
         && changes
             .iter()
             .all(|change| matches!(change, AlterChange::RenameTable { .. } | AlterChange::Copy));
-    let exclusive = is_rename || (looks && !online) || (builds && !online);
     match lock {
-        // MySQL allows LOCK=SHARED for a change that copies rows. Other statements can do at least as much
-        // here.
-        AlterLock::Shared if altered.rewrite.is_some() || online => Ok(online),
-        AlterLock::None | AlterLock::Shared if exclusive => {
+        AlterLock::None | AlterLock::Shared if is_rename && others == Others::Nothing => {
             Err(not_supported("LOCK=NONE/SHARED", "LOCK=EXCLUSIVE"))
         }
-        AlterLock::Exclusive => Ok(false),
-        _ => Ok(online),
+        AlterLock::None if others == Others::Read => Err(not_supported("LOCK=NONE", "LOCK=SHARED")),
+        AlterLock::Exclusive => Ok(Others::Nothing),
+        _ => Ok(others),
     }
 }
 
@@ -126,7 +136,7 @@ fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -
     let (what, instead) = match (algorithm, lock) {
         (AlterAlgorithm::Instant, _) => ("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
         (AlterAlgorithm::Inplace, _) if rewrite.copies => ("ALGORITHM=INPLACE", "ALGORITHM=COPY"),
-        (_, AlterLock::None) if rewrite.closed => ("LOCK=NONE", "LOCK=SHARED"),
+        (_, AlterLock::None) if rewrite.stops_writers => ("LOCK=NONE", "LOCK=SHARED"),
         _ => return Ok(()),
     };
     let reason = match algorithm {

@@ -40,6 +40,11 @@ impl RowChecks {
         }
     }
 
+    /// Whether nothing is checked.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.texts.is_empty()
+    }
+
     /// Whether a row may satisfy the filter.
     #[inline]
     pub fn may_hold(&mut self, row: &[u8]) -> bool {

@@ -296,12 +296,73 @@ fn windows() {
         LITTLE,
         "select s, row_number() over (order by u) from t limit 3000",
     );
+    same_with(
+        &mut c,
+        256 << 10,
+        "select id, s, nth_value(s, 4000) over (order by u), nth_value(s, 3) over (order by u) from t order by id",
+    );
     c.memory_limit_bytes = LITTLE;
-    let by_value = "select sum(u) over (order by u range between 5 preceding and 5 following), s from t";
-    let error = c.error(by_value);
+    let shrinking =
+        "select sum(u) over (order by u rows between current row and unbounded following), s from t";
+    let error = c.error(shrinking);
     assert!(error.starts_with("8175 "), "{error}");
     // The sorted rows leave memory to the partition.
-    same_rows(&mut c, 900 << 10, &format!("{by_value} where id < 2500"));
+    same_rows(&mut c, 900 << 10, &format!("{shrinking} where id < 2500"));
+}
+
+/// Frames whose edges are found among the rows around the current one.
+#[test]
+fn moving_frames() {
+    let db = db();
+    let mut c = db.conn();
+    let frames = [
+        "order by u range between 5 preceding and 5 following",
+        "order by u desc range between 5 preceding and 5 following",
+        "order by u range between 40 preceding and 20 preceding",
+        "order by u range between 3 following and 9 following",
+        "order by g, u rows between 9 preceding and 4 following",
+        "order by u rows between unbounded preceding and 7 preceding",
+        "order by u rows between unbounded preceding and 7 following",
+        "order by u range between unbounded preceding and 30 following",
+        "partition by g % 2 order by u range between 50 preceding and 50 following",
+    ];
+    let calls = [
+        "count(*)",
+        "sum(u)",
+        "max(s)",
+        "avg(u + 0e0)",
+        "first_value(u)",
+        "last_value(u)",
+        "nth_value(u, 3)",
+    ];
+    for frame in frames {
+        let calls = calls.map(|call| format!("{call} over w"));
+        same(
+            &mut c,
+            &format!(
+                "select id, s, {}, row_number() over w, lag(u) over w from t window w as ({frame}) order by id",
+                calls.join(", ")
+            ),
+        );
+    }
+    // Peers, some of them NULL.
+    for frame in [
+        "order by k range between 1 preceding and current row",
+        "order by k desc range between current row and 1 following",
+        "order by k range current row",
+        "order by k range between 2 following and 3 following",
+        "order by k range between unbounded preceding and 2 preceding",
+        "order by k desc range between unbounded preceding and 2 following",
+        "order by k desc range between unbounded preceding and current row",
+    ] {
+        same(
+            &mut c,
+            &format!(
+                "select id, s, count(*) over w, sum(u) over w, max(s) over w, avg(u + 0e0) over w, rank() over w
+                   from (select id, s, u, if(u < 40, null, u div 4) k from t) d window w as ({frame}) order by id"
+            ),
+        );
+    }
 }
 
 #[test]

@@ -75,6 +75,10 @@ mod watched_ranges;
 
 #[path = "../../kv/src/buffer.rs"]
 pub mod buffer;
+#[path = "../../kv/src/detached.rs"]
+pub mod detached;
+#[path = "../../kv/src/detached_branch.rs"]
+pub mod detached_branch;
 #[path = "../../kv/src/engine.rs"]
 pub mod engine;
 #[path = "../../kv/src/error.rs"]
@@ -103,6 +107,8 @@ pub mod pending_commit;
 pub mod pins;
 #[path = "../../kv/src/prepared.rs"]
 pub mod prepared;
+#[path = "../../kv/src/prepared_bytes.rs"]
+mod prepared_bytes;
 #[path = "../../kv/src/private.rs"]
 pub mod private;
 #[path = "../../kv/src/promise.rs"]

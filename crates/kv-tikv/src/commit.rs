@@ -250,7 +250,8 @@ impl Commit<'_> {
             Ok(TxnStatus::RolledBack) => Ok(Some(CommitOutcome::Failed(error))),
             Ok(_) => {
                 // The primary is prewritten or only locked. Rolling it back decides the outcome.
-                match self.roll_back_keys(vec![self.primary.clone()], &mut backoff) {
+                let primary = vec![self.primary.clone()];
+                match roll_back_keys(self.cluster, self.start_ts, primary, &mut backoff) {
                     Ok(()) => Ok(Some(CommitOutcome::Failed(error))),
                     Err(_) => Err(Error::Undetermined(error.to_string())),
                 }
@@ -283,11 +284,40 @@ impl Commit<'_> {
         let _alive = self
             .heartbeats
             .start_for(self.start_ts, self.primary.clone(), self.lifetime);
+        if let Err(outcome) = self.prewrite_all(self.writes.clone()) {
+            self.roll_back();
+            return Ok(outcome);
+        }
+        self.commit_prewritten(self.writes.clone())
+    }
+
+    /// Prewrites without a commit: one part after the other, all keys of a part at once. The parts together
+    /// are the writes of this commit.
+    ///
+    /// # Errors
+    /// None of the writes stays prewritten, unless the cluster does not respond.
+    pub fn prewrite_parts(&self, parts: impl IntoIterator<Item = Vec<Write>>) -> Result<()> {
+        for part in parts {
+            if let Err(outcome) = self.prewrite_all(part) {
+                self.roll_back();
+                return match outcome {
+                    CommitOutcome::Failed(error) | CommitOutcome::Blocked(error) => Err(error),
+                    CommitOutcome::Committed { .. } => {
+                        Err(Error::Internal("a prewrite has committed".into()))
+                    }
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// The error is how the commit ends.
+    fn prewrite_all(&self, writes: Vec<Write>) -> Result<(), CommitOutcome> {
         let outcome = RefCell::new(None);
         let mut backoff = self.cluster.backoff(Some(self.interrupt));
         let prewritten = fan_out(
             self.cluster,
-            self.writes.clone(),
+            writes,
             WRITE_BATCH,
             &mut backoff,
             |writes| self.prewrite(writes, false),
@@ -305,15 +335,14 @@ impl Commit<'_> {
                 }
             },
         );
-        if let Err(error) = prewritten {
-            let outcome = outcome.into_inner().unwrap_or(CommitOutcome::Failed(error));
-            self.roll_back();
-            return Ok(outcome);
-        }
-        self.commit_prewritten(self.writes.clone())
+        prewritten.map_err(|error| outcome.into_inner().unwrap_or(CommitOutcome::Failed(error)))
     }
 
-    fn commit_prewritten(&self, writes: Vec<Write>) -> Result<CommitOutcome> {
+    /// Commits the primary of writes that are prewritten.
+    ///
+    /// # Errors
+    /// As [`Commit::run`].
+    pub fn commit_prewritten(&self, writes: Vec<Write>) -> Result<CommitOutcome> {
         let mut backoff = self.cluster.backoff(None);
         let commit_ts = match self.commit_timestamp() {
             Ok(commit_ts) => commit_ts,
@@ -406,32 +435,37 @@ impl Commit<'_> {
         }
     }
 
-    /// Removes prewritten locks, and leaves rollback records, so that requests which arrive later fail.
     fn roll_back(&self) {
         let keys = self.writes.iter().map(|write| write.key.clone()).collect();
         let mut backoff = self.cluster.backoff(None);
-        if let Err(error) = self.roll_back_keys(keys, &mut backoff) {
+        if let Err(error) = roll_back_keys(self.cluster, self.start_ts, keys, &mut backoff) {
             tracing::warn!(%error, "locks of a failed commit are left to run out");
         }
     }
+}
 
-    fn roll_back_keys(&self, keys: Vec<Vec<u8>>, backoff: &mut Backoff) -> Result<()> {
-        fan_out(
-            self.cluster,
-            keys,
-            WRITE_BATCH,
-            backoff,
-            |keys| BatchRollbackRequest {
-                context: None,
-                start_version: self.start_ts,
-                keys: keys.to_vec(),
-            },
-            |_, answer, _| match answer.error {
-                Some(error) => Err(failure::of_key(&error, self.start_ts)),
-                None => Ok(Vec::new()),
-            },
-        )
-    }
+/// Removes a transaction's locks, and leaves rollback records, so that its requests which arrive later fail.
+pub fn roll_back_keys(
+    cluster: &Cluster,
+    start_ts: Timestamp,
+    keys: Vec<Vec<u8>>,
+    backoff: &mut Backoff,
+) -> Result<()> {
+    fan_out(
+        cluster,
+        keys,
+        WRITE_BATCH,
+        backoff,
+        |keys| BatchRollbackRequest {
+            context: None,
+            start_version: start_ts,
+            keys: keys.to_vec(),
+        },
+        |_, answer, _| match answer.error {
+            Some(error) => Err(failure::of_key(&error, start_ts)),
+            None => Ok(Vec::new()),
+        },
+    )
 }
 
 /// Turns the locks of a committed transaction into versions. A transaction that meets one of the locks

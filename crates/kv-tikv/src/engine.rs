@@ -2,6 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::coprocessor::Responses;
+use crate::detached;
 use crate::gc;
 use crate::node::Node;
 use crate::options::TikvOptions;
@@ -13,9 +14,9 @@ use crate::scan;
 use crate::split;
 use crate::transaction::TikvTransaction;
 use kv::{
-    CoprocessorRequest, CoprocessorResponses, DeadlockReport, Engine, EngineTransaction, Error, GcReport,
-    Interrupt, KeyRange, LATEST, Limits, LockStats, LockedKey, ReadAt, Region, Result, ScanRequest,
-    SplitReport, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
+    CoprocessorRequest, CoprocessorResponses, DeadlockReport, Detached, DetachedEnd, Engine,
+    EngineTransaction, Error, GcReport, Interrupt, KeyRange, LATEST, Limits, LockStats, LockedKey, ReadAt,
+    Region, Result, ScanRequest, SplitReport, Timestamp, TxnOptions, Visit, VisitBatch, timestamp_to_ms,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -167,6 +168,18 @@ impl Engine for TikvEngine {
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>> {
         let node = Arc::clone(&self.node);
         Ok(Box::new(TikvTransaction::new(node, start_ts, options)?))
+    }
+
+    fn end_detached(&self, detached: &Detached, commit: bool) -> Result<DetachedEnd> {
+        detached::end(&self.node, detached, commit)
+    }
+
+    fn detached_end(&self, detached: &Detached) -> Result<Option<DetachedEnd>> {
+        detached::status(&self.node, detached)
+    }
+
+    fn finish_detached(&self, detached: &Detached, end: DetachedEnd) -> Result<()> {
+        detached::finish(&self.node, detached, end)
     }
 
     fn defers_duplicate_checks(&self) -> bool {

@@ -96,9 +96,14 @@ pub fn collect(node: &Node) -> Result<GcReport> {
     }
     // The locks of all keyspaces, since the keyspaces share one safe point.
     let range = &node.cluster.keyspace.collected;
-    let resolved = resolve::all_before(&node.cluster, range, safe_point)?;
-    pd.set_gc_safe_point(safe_point, deadline())?;
-    tracing::debug!(safe_point, resolved, "garbage-collection safe point");
+    let old = resolve::all_before(&node.cluster, range, safe_point)?;
+    // A transaction that waits for its end was running when PD gave the oldest timestamp, or its locks were
+    // there already: until it is detached, its node reports it.
+    let safe_point = safe_point.min(old.oldest_detached.map_or(safe_point, |start_ts| start_ts - 1));
+    if safe_point > pd.gc_safe_point(deadline())? {
+        pd.set_gc_safe_point(safe_point, deadline())?;
+    }
+    tracing::debug!(safe_point, ?old, "garbage-collection safe point");
     Ok(GcReport {
         safe_point,
         removed: None,
@@ -165,12 +170,13 @@ fn note_tidb(node: &Node, is_tidb_there: bool) -> Result<()> {
 fn collect_beside_tidb(node: &Node, now: Timestamp) -> Result<GcReport> {
     let wanted = wanted(node, now);
     let own = node.cluster.keyspace.all();
-    let count = resolve::all_before(&node.cluster, &own, wanted)?;
-    node.gc.resolved.fetch_max(wanted, Ordering::SeqCst);
+    let old = resolve::all_before(&node.cluster, &own, wanted)?;
+    let resolved = wanted.min(old.oldest_detached.map_or(wanted, |start_ts| start_ts - 1));
+    node.gc.resolved.fetch_max(resolved, Ordering::SeqCst);
     hold(node, now)?;
     let deadline = Instant::now() + node.cluster.options.operation_timeout;
     let current = node.cluster.pd.gc_safe_point(deadline)?;
-    tracing::debug!(wanted, count, current, "TiDB collects the garbage");
+    tracing::debug!(wanted, ?old, current, "TiDB collects the garbage");
     Ok(GcReport {
         safe_point: node.pins.advance(current),
         removed: None,

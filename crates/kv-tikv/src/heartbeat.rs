@@ -20,6 +20,10 @@ const TICK: Duration = Duration::from_millis(500);
 /// How long one round waits for the stores, since other locks may become due meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// For locks that stay until somebody ends their transaction. Counted from any timestamp, it is beyond the
+/// largest one, so such a lock has not even expired for a request that takes every lock for expired.
+pub const FOREVER: Duration = Duration::from_millis(1 << 46);
+
 /// How long a transaction's locks live.
 #[derive(Clone, Copy)]
 pub struct Lifetime {
@@ -132,6 +136,11 @@ impl Heartbeats {
 pub fn lock_ttl_ms(start_ts: Timestamp, now: Timestamp, ttl: Duration) -> u64 {
     let elapsed_ms = timestamp_to_ms(now).saturating_sub(timestamp_to_ms(start_ts));
     elapsed_ms + u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX >> 1)
+}
+
+/// Whether a lock with this time to live stays until somebody ends its transaction ([`FOREVER`]).
+pub fn lives_forever(ttl_ms: u64) -> bool {
+    u128::from(ttl_ms) >= FOREVER.as_millis()
 }
 
 /// The heartbeats to send now. They count as sent.

@@ -18,6 +18,7 @@
 //!   by other transactions.
 //! - `locks`, `sharing`, `heartbeat`, `prober`: row locks. `commit`: prewrite and commit, in one phase or
 //!   two.
+//! - `detached`: the end of transactions that belong to no node.
 //! - `transaction`, `engine`: the contract's traits. `node`: the state of this SQL node. `gc`,
 //!   `read_report`: garbage collection.
 //!
@@ -32,6 +33,7 @@ mod commit;
 mod connection;
 mod coprocessor;
 mod counters;
+mod detached;
 mod engine;
 mod failure;
 mod fan_out;

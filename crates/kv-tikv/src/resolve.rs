@@ -14,6 +14,7 @@ use crate::cluster::Cluster;
 use crate::command::Command;
 use crate::failure;
 use crate::fan_out::{Batch, fan_out};
+use crate::heartbeat::lives_forever;
 use crate::proto::kvrpcpb::*;
 use crate::region::Region;
 use crate::txn_status::TxnStatus;
@@ -87,16 +88,25 @@ pub fn for_read(
 /// For a write that met these locks: cleans up after ended transactions. Returns whether any of the
 /// transactions is running.
 pub fn for_write(cluster: &Cluster, locks: &[LockInfo], backoff: &mut Backoff) -> Result<bool> {
-    let mut alive = false;
+    Ok(!running(cluster, locks, backoff)?.is_empty())
+}
+
+/// Cleans up after ended transactions. Returns the locks of those that are running.
+fn running<'l>(
+    cluster: &Cluster,
+    locks: impl IntoIterator<Item = &'l LockInfo>,
+    backoff: &mut Backoff,
+) -> Result<Vec<&'l LockInfo>> {
+    let mut running = Vec::new();
     let mut ended = Vec::new();
     for lock in locks {
         match status(cluster, lock, 0, backoff)? {
-            TxnStatus::Alive | TxnStatus::Pushed => alive = true,
+            TxnStatus::Alive | TxnStatus::Pushed => running.push(lock),
             status => ended.push((lock, status)),
         }
     }
     clean_up(cluster, ended, backoff)?;
-    Ok(alive)
+    Ok(running)
 }
 
 /// The status of a lock's transaction. An expired transaction is rolled back by this request.
@@ -397,13 +407,21 @@ fn clean<C: Command>(
     )
 }
 
+/// What [`all_before`] has found.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OldLocks {
+    pub resolved: u64,
+    /// The start of the oldest transaction that waits for its end ([`kv::detached`]). Its locks stay.
+    pub oldest_detached: Option<Timestamp>,
+}
+
 /// Resolves every lock in a range that is older than `safe_point`. Garbage collection requires that: it
 /// must know which versions these transactions commit. What a transaction that lives commits under a pessimistic lock is
 /// newer than the safe point, so such a lock stays.
-pub fn all_before(cluster: &Cluster, range: &KeyRange, safe_point: Timestamp) -> Result<u64> {
+pub fn all_before(cluster: &Cluster, range: &KeyRange, safe_point: Timestamp) -> Result<OldLocks> {
     const PAGE: u32 = 1_024;
     let mut start = range.start.clone();
-    let mut resolved = 0;
+    let mut found = OldLocks::default();
     loop {
         let mut backoff = cluster.backoff(None);
         let asked = cluster.region(&start, &mut backoff)?;
@@ -424,20 +442,42 @@ pub fn all_before(cluster: &Cluster, range: &KeyRange, safe_point: Timestamp) ->
             .into_iter()
             .partition(|lock| lock.lock_type == op::PESSIMISTIC_LOCK);
         for_write(cluster, &pessimistic, &mut backoff)?;
-        while for_write(cluster, &prewritten, &mut backoff)? {
-            // These transactions are running although they are older than the safe point. Their pins
-            // should have held it back: their node reported too late. They expire soon.
-            backoff.pause(
-                Part::Lock,
-                &"a transaction is older than the garbage-collection safe point",
-            )?;
-        }
-        resolved += u64::try_from(count).unwrap_or(0);
+        let left = resolve_prewritten(cluster, &prewritten, &mut backoff)?;
+        found.oldest_detached = found.oldest_detached.into_iter().chain(left).min();
+        found.resolved += u64::try_from(count).unwrap_or(0);
         match after {
             Some(after) if !is_last => start = after,
-            _ if end >= range.end => return Ok(resolved),
+            _ if end >= range.end => return Ok(found),
             _ => start = end,
         }
+    }
+}
+
+/// Resolves locks as soon as their transactions have ended or expired. Returns the start of the oldest one
+/// that waits for its end.
+fn resolve_prewritten(
+    cluster: &Cluster,
+    locks: &[LockInfo],
+    backoff: &mut Backoff,
+) -> Result<Option<Timestamp>> {
+    let mut oldest_detached = None;
+    let mut left: Vec<&LockInfo> = locks.iter().collect();
+    loop {
+        let (detached, alive): (Vec<_>, Vec<_>) = running(cluster, left, backoff)?
+            .into_iter()
+            .partition(|lock| lives_forever(lock.lock_ttl));
+        let starts = detached.into_iter().map(|lock| lock.lock_version);
+        oldest_detached = starts.chain(oldest_detached).min();
+        if alive.is_empty() {
+            return Ok(oldest_detached);
+        }
+        left = alive;
+        // These transactions are running although they are older than the safe point. Their pins
+        // should have held it back: their node reported too late. They expire soon.
+        backoff.pause(
+            Part::Lock,
+            &"a transaction is older than the garbage-collection safe point",
+        )?;
     }
 }
 

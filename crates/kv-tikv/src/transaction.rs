@@ -4,6 +4,7 @@
 //! upgrade, and detect deadlocks among themselves without a message. The connection that gets the lock then
 //! locks the row in the cluster. There only nodes compete, and the stores detect deadlocks between nodes.
 
+mod detach;
 mod in_cluster;
 
 use crate::commit::{Change, Commit, CommitOutcome, Write};
@@ -20,8 +21,9 @@ use kv::lock_table::{Acquired, LockRequest};
 use kv::lock_wait::HeldKey;
 use kv::promise::not_fresh;
 use kv::{
-    CommitDone, Durability, EngineTransaction, Error, Fence, Interrupt, LATEST, LockMode, LockOptions,
-    LockWait, Locked, LockedVersions, Part, ReadAt, Result, Timestamp, TxnOptions, VisitBatch, WriteBuffer,
+    CommitDone, Detached, Durability, EngineTransaction, Error, Fence, Interrupt, LATEST, LockMode,
+    LockOptions, LockWait, Locked, LockedVersions, Part, ReadAt, Result, Timestamp, TxnOptions, VisitBatch,
+    WriteBuffer,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -457,26 +459,8 @@ impl TikvTransaction {
             return Err(failure::locks_lost());
         }
         let (start_ts, for_update_ts, primary) = (locks.start_ts, locks.for_update_ts, locks.primary.clone());
-        // Rows that were locked and not written are part of the commit, too. A store may have lost their
-        // locks (its leader died before the other replicas had them), and the writes may depend on those
-        // rows.
-        let written: HashSet<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
-        let only_locked: Vec<Write> = locks
-            .locked()
-            .filter(|key| !written.contains(key.as_slice()))
-            .map(|key| Write {
-                key: key.clone(),
-                change: Change::Lock,
-                is_locked: true,
-            })
-            .collect();
-        let in_doubt: Vec<Vec<u8>> = locks
-            .in_doubt()
-            .iter()
-            .filter(|key| !written.contains(key.as_slice()))
-            .cloned()
-            .collect();
-        writes.extend(only_locked);
+        let in_doubt = in_doubt(locks, &writes);
+        writes.extend(only_locked(locks, &writes));
         writes.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         let commit = Commit {
             cluster: &node.cluster,
@@ -574,6 +558,32 @@ impl TikvTransaction {
     }
 }
 
+/// Rows that were locked and not written are part of the commit, too. A store may have lost their locks (its
+/// leader died before the other replicas had them), and the writes may depend on those rows.
+fn only_locked(locks: &ClusterLocks, writes: &[Write]) -> Vec<Write> {
+    let written: HashSet<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
+    locks
+        .locked()
+        .filter(|key| !written.contains(key.as_slice()))
+        .map(|key| Write {
+            key: key.clone(),
+            change: Change::Lock,
+            is_locked: true,
+        })
+        .collect()
+}
+
+/// Keys that may be locked, and that the commit does not write: they are released after it.
+fn in_doubt(locks: &ClusterLocks, writes: &[Write]) -> Vec<Vec<u8>> {
+    let written: HashSet<&[u8]> = writes.iter().map(|write| write.key.as_slice()).collect();
+    locks
+        .in_doubt()
+        .iter()
+        .filter(|key| !written.contains(key.as_slice()))
+        .cloned()
+        .collect()
+}
+
 /// The first key that is not empty, if there is one.
 fn primary_of(writes: &[Write]) -> Vec<u8> {
     let first = writes.iter().find(|write| !write.key.is_empty());
@@ -623,6 +633,19 @@ impl EngineTransaction for TikvTransaction {
         };
         drop(self);
         done(outcome);
+    }
+
+    fn held_keys(&self) -> Option<Vec<Vec<u8>>> {
+        Some(self.held.keys().map(|key| key.to_vec()).collect())
+    }
+
+    fn detach(
+        mut self: Box<Self>,
+        writes: &WriteBuffer,
+        detached: &Detached,
+        options: &LockOptions,
+    ) -> Result<()> {
+        self.try_detach(writes, detached, options)
     }
 
     fn rollback(&mut self) {

@@ -5,6 +5,7 @@
 
 use crate::buffer::WriteBuffer;
 use crate::coprocessor::{CoprocessorRequest, CoprocessorResponses};
+use crate::detached_branch::{Detached, DetachedEnd};
 use crate::error::{Error, Result};
 use crate::fence::Fence;
 use crate::interrupt::Interrupt;
@@ -146,6 +147,21 @@ pub trait Engine: Send + Sync {
     /// Starts a transaction at `start_ts`, which the caller has pinned. The engine keeps it pinned where the
     /// transaction needs that, so not for [`TxnOptions::locks_only`].
     fn begin(&self, start_ts: Timestamp, options: &TxnOptions) -> Result<Box<dyn EngineTransaction>>;
+
+    /// See [`crate::Store::end_detached`]. Only a shared engine has detached transactions.
+    fn end_detached(&self, _: &Detached, _commit: bool) -> Result<DetachedEnd> {
+        Err(Error::NotPrepared)
+    }
+
+    /// See [`crate::Store::detached_end`].
+    fn detached_end(&self, _: &Detached) -> Result<Option<DetachedEnd>> {
+        Err(Error::NotPrepared)
+    }
+
+    /// See [`crate::Store::finish_detached`].
+    fn finish_detached(&self, _: &Detached, _: DetachedEnd) -> Result<()> {
+        Err(Error::NotPrepared)
+    }
 
     /// Whether [`EngineTransaction::expect_absent`] may return true.
     fn defers_duplicate_checks(&self) -> bool {
@@ -334,6 +350,17 @@ pub trait EngineTransaction: Send + Sync {
     /// All locks that the transaction holds. `None`: the engine cannot take them again after a restart.
     fn held(&self) -> Option<Vec<HeldLock>> {
         None
+    }
+
+    /// The keys of all locks that the transaction holds. `None`: the engine does not detach transactions.
+    fn held_keys(&self) -> Option<Vec<Vec<u8>>> {
+        None
+    }
+
+    /// Prewrites all keys of `detached`, which are locked exclusively, with locks that never expire
+    /// ([`crate::detached`]). Only engines with [`EngineTransaction::held_keys`] are asked.
+    fn detach(self: Box<Self>, _: &WriteBuffer, _: &Detached, _: &LockOptions) -> Result<()> {
+        Err(Error::NotPrepared)
     }
 
     /// Makes the commit fail with [`crate::Error::KeyExists`] if one of these keys, all of which will be

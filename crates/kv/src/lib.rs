@@ -9,7 +9,8 @@
 //!   the smallest.
 //! - [`lock_table`] and [`pins`] are the row locks and live snapshots of one process, which every engine
 //!   uses.
-//! - [`prepared`]: transactions that wait for their end beyond a restart.
+//! - [`prepared`]: transactions that wait for their end beyond a restart; [`detached`]: the same in a store that
+//!   processes share.
 //! - [`private`]: keys of one session, which no engine sees.
 //! - [`watch`]: the keys of a range that commits change.
 //! - [`load`]: many sorted pairs of a range that nothing reads yet, past all of that; [`sorter`] sorts them.
@@ -45,6 +46,8 @@ mod watched_ranges;
 
 pub mod buffer;
 pub mod defect;
+pub mod detached;
+pub mod detached_branch;
 pub mod engine;
 pub mod error;
 pub mod fence;
@@ -59,6 +62,7 @@ pub mod memory;
 pub mod pending_commit;
 pub mod pins;
 pub mod prepared;
+mod prepared_bytes;
 pub mod private;
 pub mod promise;
 pub mod reader;
@@ -76,6 +80,7 @@ pub mod watch;
 pub use buffer::{Savepoint, Write, WriteBuffer};
 pub use coprocessor::{CoprocessorRequest, CoprocessorResponse, CoprocessorResponses};
 pub use corrections::{Outdated, RowEntries};
+pub use detached_branch::{Detached, DetachedEnd};
 pub use embedded::EmbeddedEngine;
 pub use embedded_state::EmbeddedOptions;
 pub use engine::{

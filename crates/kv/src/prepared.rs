@@ -1,5 +1,6 @@
 //! Transactions that are prepared: all that can fail has been done, and what is left is to commit them or to
-//! roll them back, maybe after a restart (XA, manual 13.3.8).
+//! roll them back, maybe after a restart (XA, manual 13.3.8). This is the way of a store that one process has to
+//! itself; [`crate::detached`] is that of a shared one.
 //!
 //! [`Transaction::prepare`] takes the locks that the commit would take, and gives what
 //! [`Store::reinstate`](crate::Store::reinstate) makes the same transaction of: its writes and its locks. The
@@ -18,8 +19,9 @@
 
 use crate::engine::{Durability, KeptTransaction};
 use crate::error::{Error, Result};
-use crate::lock::{HeldLock, LockMode, LockOptions, LockWait};
+use crate::lock::{HeldLock, LockMode, LockOptions};
 use crate::outcome::outcome_channel;
+use crate::prepared_bytes::{Rest, damaged, put_bytes, put_number};
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
 use std::sync::Arc;
@@ -41,11 +43,8 @@ impl Transaction {
         if self.is_optimistic() || self.has_private_writes() {
             return Err(Error::NotPrepared);
         }
-        let options = LockOptions {
-            mode: LockMode::Exclusive,
-            wait: LockWait::Timeout(self.options.commit_lock_wait),
-            interrupt: self.options.interrupt.clone().unwrap_or_default(),
-        };
+        self.check_whole()?;
+        let options = self.exclusive();
         let written: Vec<Vec<u8>> = self.buffer.iter().map(|(key, _)| key.to_vec()).collect();
         self.locks.lock_only(&written, &options)?;
         self.settle()?;
@@ -76,16 +75,14 @@ impl Transaction {
         if !commit {
             self.discard_writes();
         }
+        // What is stored of a READ ONLY transaction is deleted as well.
+        self.options.read_only = false;
         let deleted = stored.into_iter().try_for_each(|key| self.delete(key));
         if let Err(error) = deleted.and_then(|()| self.check_guards()) {
             self.buffer = prepared;
             return Err((error, Some(Box::new(self))));
         }
-        let options = LockOptions {
-            mode: LockMode::Exclusive,
-            wait: LockWait::Timeout(self.options.commit_lock_wait),
-            interrupt: self.options.interrupt.clone().unwrap_or_default(),
-        };
+        let options = self.exclusive();
         let kept = KeptTransaction::default();
         let (sender, receiver) = outcome_channel();
         let mut locks = self.locks;
@@ -151,54 +148,9 @@ fn encode(held: &[HeldLock], transaction: &Transaction) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn put_number(number: usize, out: &mut Vec<u8>) -> Result<()> {
-    let number = u32::try_from(number).map_err(|_| Error::NotPrepared)?;
-    out.extend(number.to_be_bytes());
-    Ok(())
-}
-
-fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    put_number(bytes.len(), out)?;
-    out.extend(bytes);
-    Ok(())
-}
-
-/// What of the stored bytes has not been read yet.
-struct Rest<'a>(&'a [u8]);
-
-impl<'a> Rest<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(damaged)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> Result<u8> {
-        self.take(1)?.first().copied().ok_or_else(damaged)
-    }
-
-    fn number(&mut self) -> Result<usize> {
-        let bytes = <[u8; 4]>::try_from(self.take(4)?).map_err(|_| damaged())?;
-        usize::try_from(u32::from_be_bytes(bytes)).map_err(|_| damaged())
-    }
-
-    fn bytes(&mut self) -> Result<Vec<u8>> {
-        let length = self.number()?;
-        self.take(length).map(<[u8]>::to_vec)
-    }
-}
-
-fn damaged() -> Error {
-    Error::Corrupt("a prepared transaction cannot be read".into())
-}
-
 fn decode(bytes: &[u8]) -> Result<Prepared> {
     let mut rest = Rest(bytes);
-    if rest.byte()? != FORMAT {
-        return Err(Error::Corrupt(
-            "a prepared transaction has a format that this version does not read".into(),
-        ));
-    }
+    rest.format(FORMAT)?;
     // Not by the number that is stored: it may be damaged.
     let mut locks = Vec::new();
     for _ in 0..rest.number()? {

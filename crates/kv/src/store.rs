@@ -44,6 +44,10 @@ impl Store {
         self.memory
     }
 
+    pub(crate) fn engine(&self) -> &dyn Engine {
+        &*self.engine
+    }
+
     /// An empty database in memory. It is dropped with the last clone.
     pub fn memory() -> Self {
         Self::new(Arc::new(crate::memory::engine()))

@@ -607,9 +607,9 @@ impl Transaction {
     /// [`Transaction::commit_within`] without waiting: calls `done` with the outcome, before this returns or
     /// later on a thread of the engine's, on which other commits depend.
     pub fn commit_then(mut self, durability: Durability, fence: Option<&Fence>, done: CommitDone) {
-        if self.broken {
+        if let Err(error) = self.check_whole() {
             drop(self);
-            return done(Err(Error::Internal("a savepoint was used after its end".into())));
+            return done(Err(error));
         }
         let done = match self.has_private_writes() {
             true => match self.private_first(done) {
@@ -631,16 +631,30 @@ impl Transaction {
             drop(self);
             return done(Err(error));
         }
-        let options = LockOptions {
-            mode: LockMode::Exclusive,
-            wait: LockWait::Timeout(self.options.commit_lock_wait),
-            interrupt: self.options.interrupt.clone().unwrap_or_default(),
-        };
+        let options = self.exclusive();
         let done = match self.memory.holds_any() {
             true => freed_after(self.memory, done),
             false => done,
         };
         self.locks.commit(&self.buffer, &options, durability, fence, done);
+    }
+
+    /// How the locks of a commit are taken.
+    pub(crate) fn exclusive(&self) -> LockOptions {
+        LockOptions {
+            mode: LockMode::Exclusive,
+            wait: LockWait::Timeout(self.options.commit_lock_wait),
+            interrupt: self.options.interrupt.clone().unwrap_or_default(),
+        }
+    }
+
+    /// # Errors
+    /// It is unknown what should be committed.
+    pub(crate) fn check_whole(&self) -> Result<()> {
+        match self.broken {
+            true => Err(Error::Internal("a savepoint was used after its end".into())),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn check_guards(&self) -> Result<()> {

@@ -181,6 +181,7 @@ impl Runner {
             temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: self.database.as_deref(),
             params: &params,
+            planned_for: planner::PlannedFor::Text,
             params_known: !self.guess,
             places: None,
             literal_params: false,
@@ -202,6 +203,7 @@ impl Runner {
             user_variables: &user_variables,
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,
+            thread: 0,
             check_accesses: &|_| Ok(()),
             denied: &|database| {
                 Error::new(

@@ -20,6 +20,19 @@ pub struct Place {
     pub converted: Option<SqlType>,
     /// The type that a client is told, if that is known.
     pub announced: Option<SqlType>,
+    /// It is a number of rows of a window: only a whole number is taken.
+    pub counts_rows: bool,
+}
+
+/// What a statement is planned for. MySQL gives the warnings of a text where it reads it, and others where it runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlannedFor {
+    /// One execution of a text.
+    Text,
+    /// PREPARE, which only reads the text.
+    Prepare,
+    /// An execution of a prepared statement, whose text has been read.
+    Execute,
 }
 
 /// The environment of a statement that is being planned; `session` provides it.
@@ -29,6 +42,7 @@ pub struct BindEnv<'a> {
     pub temporary: &'a TemporaryTables,
     /// The default database.
     pub database: Option<&'a str>,
+    pub planned_for: PlannedFor,
     /// Types of the statement's parameters, in order. Meaningless unless `params_known`.
     pub params: &'a [SqlType],
     /// False for PREPARE, which reports the columns of the result before the parameters have values: their
@@ -65,6 +79,8 @@ pub struct BindEnv<'a> {
     /// Error 1143 in place of 1054 if the account may not read all columns of a table: database, table,
     /// and the column that does not exist.
     pub denied_column: &'a dyn Fn(&str, &str, &str) -> Option<Error>,
+    /// The number of the connection's thread.
+    pub thread: u64,
     /// Error 1044 of the account, for a database that is read-only for every account.
     pub denied: &'a dyn Fn(&str) -> Error,
     /// Receives the warnings of planning.

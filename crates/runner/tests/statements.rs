@@ -59,6 +59,7 @@ impl Program {
             temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: Some("d"),
             params: &[],
+            planned_for: planner::PlannedFor::Text,
             params_known: true,
             places: None,
             literal_params: false,
@@ -78,6 +79,7 @@ impl Program {
             user_variables: &HashMap::new(),
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,
+            thread: 0,
             check_accesses: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
@@ -102,6 +104,7 @@ impl Program {
             auto_increment: (1, 1),
             require_primary_key: false,
             progress: std::default::Default::default(),
+            warned: std::default::Default::default(),
         };
         self.changer.execute(&ddl, &context).unwrap();
     }

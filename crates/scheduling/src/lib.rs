@@ -1,6 +1,6 @@
 //! Requests to the kernel that make the server faster: how its threads take turns on the processors (here and
 //! [`background`]), and the size of the pages that its code lies in ([`code`]). Counters with a copy for
-//! each processor ([`per_cpu`]).
+//! each processor ([`per_cpu`]), and what a thread has used ([`usage`]).
 //!
 //! Not here: which thread requests which scheduling. The server's connection threads and the engines'
 //! background threads do that themselves. Where to go next: `server`'s `workers`, which requests the most.
@@ -16,6 +16,7 @@
 pub mod background;
 pub mod code;
 pub mod per_cpu;
+pub mod usage;
 
 use std::time::Duration;
 

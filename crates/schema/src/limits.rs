@@ -17,7 +17,7 @@ const PARTS_MAX: usize = 16;
 pub const KEY_BYTES_MAX: u64 = 3072;
 /// The longest part of a key in InnoDB's older row formats.
 const OLD_PART_BYTES_MAX: u64 = 767;
-const ROW_BYTES_MAX: u64 = 65_535;
+pub const ROW_BYTES_MAX: u64 = 65_535;
 const TABLE_COMMENT_CHARS_MAX: usize = 2048;
 const COMMENT_CHARS_MAX: usize = 1024;
 

@@ -45,14 +45,22 @@ pub enum ShadowHandles {
         #[serde(default)]
         place: i64,
     },
-    /// The rows lose their primary key and get new hidden ids. No writer can do that.
+    /// The rows get new hidden ids: each from what writes its shadow row first, the ALTER TABLE or a writer of the row.
+    /// `index` and `place`: as above.
+    NewIds { index: i64, place: i64 },
+    /// The same in a job of an older release, which let nobody else use the table, and is undone.
     New,
 }
 
 impl Conversion {
-    /// Puts the index of [`ShadowHandles::ByKey`] below a physical id that nothing else has.
+    /// Whether readers of earlier formats do not know its handles.
+    pub fn is_of_format_6(&self) -> bool {
+        matches!(self.handles, ShadowHandles::NewIds { .. })
+    }
+
+    /// Puts the index that leads to the handles of shadow rows below a physical id that nothing else has.
     pub fn place_handles(&mut self, at: i64) {
-        if let ShadowHandles::ByKey { place, .. } = &mut self.handles {
+        if let ShadowHandles::ByKey { place, .. } | ShadowHandles::NewIds { place, .. } = &mut self.handles {
             *place = at;
         }
     }
@@ -61,7 +69,9 @@ impl Conversion {
     pub fn handle_entries(&self, table: i64) -> Option<Vec<u8>> {
         match self.handles {
             ShadowHandles::ByKey { index, place: 0 } => Some(codec::key::index_prefix(table, index)),
-            ShadowHandles::ByKey { index, place } => Some(codec::key::index_prefix(place, index)),
+            ShadowHandles::ByKey { index, place } | ShadowHandles::NewIds { index, place } => {
+                Some(codec::key::index_prefix(place, index))
+            }
             ShadowHandles::Same | ShadowHandles::New => None,
         }
     }

@@ -133,6 +133,9 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
         }
         Err(refusal) => {
             shared.metrics.aborted_logins.inc();
+            if refusal.is_of_locked_account() {
+                shared.metrics.locked_logins.inc();
+            }
             refuse(&mut channel, refusal);
         }
     }

@@ -14,6 +14,8 @@ pub struct Metrics {
     pub connections: IntCounter,
     /// Connections whose login failed.
     pub aborted_logins: IntCounter,
+    /// Logins to locked accounts.
+    pub locked_logins: IntCounter,
     /// Connections refused because there were `max_connections` already.
     pub refused: IntCounter,
     /// Connections that asked for TLS, and those that got it.
@@ -70,7 +72,7 @@ impl Figures {
 }
 
 /// Figures of connections: the name in SHOW STATUS, and the name here.
-const CONNECTIONS: [(&str, &str); 10] = [
+const CONNECTIONS: [(&str, &str); 11] = [
     ("Connections", "stemdb_connections_total"),
     ("Aborted_connects", "stemdb_aborted_logins_total"),
     ("Aborted_clients", "stemdb_aborted_clients_total"),
@@ -80,6 +82,7 @@ const CONNECTIONS: [(&str, &str); 10] = [
         "Connection_errors_max_connections",
         "stemdb_connections_refused_total",
     ),
+    ("Locked_connects", "stemdb_locked_logins_total"),
     ("Ssl_accepts", "stemdb_tls_accepts_total"),
     ("Ssl_finished_accepts", "stemdb_tls_accepts_finished_total"),
     ("Threads_cached", "stemdb_connection_threads_idle"),
@@ -144,6 +147,7 @@ impl Metrics {
         Ok(Self {
             connections: counter("stemdb_connections_total", "Connections accepted")?,
             aborted_logins: counter("stemdb_aborted_logins_total", "Connections that did not log in")?,
+            locked_logins: counter("stemdb_locked_logins_total", "Logins to locked accounts")?,
             refused: counter(
                 "stemdb_connections_refused_total",
                 "Connections refused because of max_connections",

@@ -15,6 +15,7 @@ use crate::client_charset;
 use crate::compile;
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
+use crate::events::event_name::ProtocolCommand;
 use crate::events::general_log;
 use crate::prepared;
 use crate::query::plan_columns;
@@ -61,9 +62,37 @@ fn run(session: &mut Session, packet: &[u8], out: &mut dyn PacketSink) -> io::Re
     };
     match command {
         Command::Quit => return Ok(Flow::Close),
+        Command::Query(query) => {
+            return query_command(session, query.text, out);
+        }
+        Command::StmtExecute(execute) => {
+            let result = prepared::execute::run(session, &execute, out)?;
+            send_result(session, result, out)?;
+        }
+        Command::StmtPrepare(text) => {
+            let result = prepared::prepare::run(session, text, out)?;
+            if let Err(error) = result {
+                reply::fail(session, &error, out)?;
+            }
+        }
+        other => run_protocol_command(session, other, out)?,
+    }
+    Ok(Flow::Continue)
+}
+
+/// Runs a command that is not a statement, and counts it by its name.
+fn run_protocol_command(
+    session: &mut Session,
+    command: Command<'_>,
+    out: &mut dyn PacketSink,
+) -> io::Result<()> {
+    let started = Instant::now();
+    let name = name_of(&command);
+    let failed = match command {
         Command::StmtClose(id) => {
             session.process.counters.add(StatusCounter::StmtClose, 1);
             session.prepared.close(id);
+            false
         }
         Command::StmtSendLongData {
             statement_id,
@@ -76,33 +105,56 @@ fn run(session: &mut Session, packet: &[u8], out: &mut dyn PacketSink) -> io::Re
             session
                 .prepared
                 .long_data(statement_id, parameter, data, most, memory);
-        }
-        Command::Query(query) => {
-            return query_command(session, query.text, out);
-        }
-        Command::StmtExecute(execute) => {
-            let result = prepared::execute::run(session, &execute, out)?;
-            send_result(session, result, out)?;
+            false
         }
         Command::StmtFetch { statement_id, rows } => {
             session.process.counters.add(StatusCounter::StmtFetch, 1);
             let result = prepared::execute::fetch(session, statement_id, rows, out)?;
+            let failed = result.is_err();
             if let Err(error) = result {
                 reply::fail(session, &error, out)?;
             }
-        }
-        Command::StmtPrepare(text) => {
-            let result = prepared::prepare::run(session, text, out)?;
-            if let Err(error) = result {
-                reply::fail(session, &error, out)?;
-            }
+            failed
         }
         other => {
             let result = small_command(session, other, out)?;
+            let failed = result.is_err();
             send_result(session, result, out)?;
+            failed
         }
+    };
+    let now = Instant::now();
+    session.ended = Some(now);
+    session.shared.record_protocol_command(
+        name,
+        failed,
+        now.saturating_duration_since(started),
+        &session.process,
+    );
+    Ok(())
+}
+
+fn name_of(command: &Command<'_>) -> ProtocolCommand {
+    match command {
+        Command::Quit => ProtocolCommand::Quit,
+        Command::InitDb(_) => ProtocolCommand::InitDb,
+        Command::FieldList { .. } => ProtocolCommand::FieldList,
+        Command::Refresh(_) => ProtocolCommand::Refresh,
+        Command::Statistics => ProtocolCommand::Statistics,
+        Command::ProcessInfo => ProtocolCommand::ProcessList,
+        Command::ProcessKill(_) => ProtocolCommand::Kill,
+        Command::Debug => ProtocolCommand::Debug,
+        Command::Ping => ProtocolCommand::Ping,
+        Command::ResetConnection => ProtocolCommand::ResetConnection,
+        Command::SetMultiStatements(_) => ProtocolCommand::SetOption,
+        Command::StmtPrepare(_) => ProtocolCommand::Prepare,
+        Command::StmtExecute(_) => ProtocolCommand::Execute,
+        Command::StmtSendLongData { .. } => ProtocolCommand::LongData,
+        Command::StmtClose(_) => ProtocolCommand::CloseStatement,
+        Command::StmtReset(_) => ProtocolCommand::ResetStatement,
+        Command::StmtFetch { .. } => ProtocolCommand::Fetch,
+        Command::Query(_) | Command::ChangeUser(_) => ProtocolCommand::Error,
     }
-    Ok(Flow::Continue)
 }
 
 /// Commands that need only a few lines. `Ok(None)`: the reply has been sent.

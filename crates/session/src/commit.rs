@@ -12,6 +12,7 @@ use wire::connection::{PacketSink, PendingReply};
 
 use crate::counters::StatusCounter;
 use crate::events::event::{RowChanges, StatementEvent};
+use crate::profiles::stage;
 use crate::session::Session;
 use crate::statistics::Kind;
 use crate::view::SessionView;
@@ -66,8 +67,13 @@ impl Committer<'_> {
     /// has ended.
     pub fn commit(self, runner: &mut Runner<'_>) -> Result<()> {
         let mut held = None;
+        let is_profiled = self.view.settings.profiling;
+        if is_profiled {
+            self.view.profiles.stage(stage::COMMIT);
+        }
         let observer = || {
-            if !self.deferral.is_allowed {
+            // A profile ends with its statement, so the session has to wait for the commit.
+            if !self.deferral.is_allowed || is_profiled {
                 return None;
             }
             let reply = self.out.defer_reply()?;

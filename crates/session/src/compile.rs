@@ -9,18 +9,21 @@ use std::time::Duration;
 use optimizer::{Estimates, Planned, PlannedStatement, Surroundings};
 use planner::object_access::TableNeeds;
 use planner::plan::ResultColumn;
-use planner::{BindEnv, Bound, CachedPlan, Place, PlanKey, TableKnowledge};
+use planner::{BindEnv, Bound, CachedPlan, Place, PlanKey, PlannedFor, TableKnowledge};
 use runner::{await_lease_to_plan, interruption};
 use schema::model::{Column, Schema, Table};
+use schema::privilege::Privilege;
 use schema::statistics::TableStatistics;
 use schema::temporary;
-use syntax::ast::{Statement, VariableScope};
+use syntax::ast::{SelectInto, Statement, VariableScope};
 use syntax::{Parsed, Template};
 use types::{Result, SqlType, Value};
 
 use crate::compiled::Compiled;
 use crate::errors;
 use crate::listing::Listing;
+use crate::profiles::stage;
+use crate::server_files;
 use crate::session::Session;
 use crate::temporary_tables;
 use crate::variables::notices;
@@ -258,6 +261,7 @@ pub(crate) fn optimized(session: &Session, bound: Bound, is_query: bool) -> Resu
 
 /// [`optimized`] for one execution with these parameters.
 fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Value]) -> Result<Planned> {
+    session.in_stage(stage::OPTIMIZING);
     let without_lease = Cell::new(None);
     let max_execution = Some(session.settings.max_execution).filter(|limit| is_query && !limit.is_zero());
     let estimates = SessionEstimates {
@@ -281,16 +285,30 @@ fn optimized_for(session: &Session, bound: Bound, is_query: bool, params: &[Valu
     Ok(planned)
 }
 
+/// Checks what a statement needs in order to use the server's files, before its tables are looked up, as in MySQL.
+fn check_files(session: &Session, statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Query(query) if matches!(query.into.as_deref(), Some(SelectInto::File(_))) => {
+            session.client.check_any("FILE", &[Privilege::File], &[])
+        }
+        Statement::LoadData(load) if !load.local => server_files::check_privilege(&session.view()),
+        _ => Ok(()),
+    }
+}
+
 fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parameters<'_>) -> Result<Bound> {
+    session.in_stage(stage::OPENING_TABLES);
+    check_files(session, &parsed.statement)?;
     // PREPARE has warned of the text of a prepared statement.
-    if !matches!(params, Parameters::Typed(_)) {
+    let is_execution = matches!(params, Parameters::Typed(_));
+    if !is_execution {
         for warning in &parsed.warnings {
             session.diagnostics.planning.push(warning.clone());
         }
     }
     let system_variable = |scope: Option<VariableScope>, name: &str| -> Result<Value> {
         let value = session.view().system_variable(scope, name)?;
-        if let Some(warning) = notices::deprecated(name) {
+        if !is_execution && let Some(warning) = notices::deprecated(name) {
             session.diagnostics.planning.push(warning);
         }
         Ok(value)
@@ -300,7 +318,7 @@ fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parame
     let denied_column =
         |database: &str, table: &str, column: &str| session.client.denied_column(database, table, column);
     let denied = |name: &str| errors::database_access(&session.client.account.name(), name);
-    planner::bind(
+    let bound = planner::bind(
         parsed,
         &BindEnv {
             check_table: &check_table,
@@ -309,7 +327,18 @@ fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parame
             denied: &denied,
             ..bind_env(session, schema, params, &system_variable)
         },
-    )
+    );
+    bound.map_err(|error| match check_read_variables(session, parsed) {
+        Err(of_variable) if !ends_planning(&error) => of_variable,
+        _ => error,
+    })
+}
+
+/// Fails for the first system variable that the statement reads and that is not there. MySQL finds it out while it
+/// parses, before it looks for tables and columns.
+fn check_read_variables(session: &Session, parsed: &Parsed) -> Result<()> {
+    let mut read = parsed.read_variables.iter();
+    read.try_for_each(|(scope, name)| session.view().system_variable(*scope, name).map(drop))
 }
 
 pub(crate) fn row_estimate(session: &Session, table: i64) -> u64 {
@@ -337,6 +366,11 @@ fn bind_env<'a>(
             Parameters::Typed(types) | Parameters::Literals(types) => types,
             Parameters::Untyped(_) => &[],
         },
+        planned_for: match params {
+            Parameters::Typed(_) => PlannedFor::Execute,
+            Parameters::Untyped(Some(_)) => PlannedFor::Prepare,
+            Parameters::Untyped(None) | Parameters::Literals(_) => PlannedFor::Text,
+        },
         params_known: !matches!(params, Parameters::Untyped(_)),
         literal_params: matches!(params, Parameters::Literals(_)),
         places: match params {
@@ -351,6 +385,7 @@ fn bind_env<'a>(
         user_variables: session.user_variables.shared(),
         check_table: &|_, _, _| Ok(()),
         denied_column: &|_, _, _| None,
+        thread: session.process.id,
         check_accesses: &|_| Ok(()),
         denied: &|name| errors::unknown_database(name),
         time_zone: session.settings.time_zone,

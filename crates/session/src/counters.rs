@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use syntax::ast::SqlCommand;
 
+use crate::events::by_name::SumsByName;
 use crate::events::event::StatementEvent;
 
 /// Counters other than those of the kinds of statements.
@@ -74,6 +75,8 @@ pub struct SessionCounters {
     named: AtomicU64,
     /// Rows that INSERT has not written, since there was one of their key.
     refused: AtomicU64,
+    /// Their times and rows.
+    pub by_name: SumsByName,
 }
 
 impl Default for SessionCounters {
@@ -85,6 +88,7 @@ impl Default for SessionCounters {
             points: AtomicU64::new(0),
             named: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            by_name: SumsByName::default(),
         }
     }
 }
@@ -200,6 +204,12 @@ impl SessionCounters {
 
     /// Adds another session's.
     pub fn add_all(&self, other: &Self) {
+        self.add_counters(other);
+        self.by_name.add_all(&other.by_name);
+    }
+
+    /// Adds all but the sums by name.
+    pub fn add_counters(&self, other: &Self) {
         for (sum, counter) in self.all().zip(other.all()) {
             match counter.load(Ordering::Relaxed) {
                 0 => {}
@@ -208,8 +218,8 @@ impl SessionCounters {
         }
     }
 
-    /// Moves all that was counted to `sum`.
-    pub fn move_to(&self, sum: &Self) {
+    /// Moves all but the sums by name to `sum`.
+    pub fn move_counters_to(&self, sum: &Self) {
         for (sum, counter) in sum.all().zip(self.all()) {
             sum.fetch_add(counter.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         }
@@ -225,8 +235,8 @@ impl SessionCounters {
         commands.chain(counters)
     }
 
-    /// How many statements of each kind there were.
-    pub fn commands(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    /// How many statements of each kind have begun.
+    fn commands(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let commands = SqlCommand::ALL.iter().zip(&self.commands);
         commands.map(|(command, count)| (command.name(), count.load(Ordering::Relaxed)))
     }
@@ -245,8 +255,16 @@ pub fn rows_read(counters: &SessionCounters) -> u64 {
     reads.iter().map(|counter| counters.of(*counter)).sum()
 }
 
-/// MySQL's counters of events that cannot happen here.
+/// Rows that statements have inserted, updated and deleted.
+pub fn rows_changed(counters: &SessionCounters) -> u64 {
+    counters.inserted()
+        + counters.of(StatusCounter::HandlerUpdate)
+        + counters.of(StatusCounter::HandlerDelete)
+}
+
+/// MySQL's counters of events that cannot happen here, or that are not counted (docs/compatibility.md).
 pub const NEVER: &[&str] = &[
+    "Acl_cache_items_count",
     "Binlog_cache_disk_use",
     "Binlog_cache_use",
     "Binlog_stmt_cache_disk_use",
@@ -287,7 +305,6 @@ pub const NEVER: &[&str] = &[
     "Com_set_resource_group",
     "Com_show_function_code",
     "Com_show_procedure_code",
-    "Com_show_profile",
     "Com_show_slave_hosts",
     "Com_show_slave_status",
     "Com_shutdown",
@@ -295,10 +312,18 @@ pub const NEVER: &[&str] = &[
     "Com_slave_stop",
     "Com_uninstall_component",
     "Com_uninstall_plugin",
+    "Connection_errors_accept",
+    "Connection_errors_internal",
+    "Connection_errors_peer_address",
+    "Connection_errors_select",
     "Connection_errors_tcpwrap",
     "Delayed_errors",
     "Delayed_insert_threads",
     "Delayed_writes",
+    "Error_log_buffered_bytes",
+    "Error_log_buffered_events",
+    "Error_log_expired_events",
+    "Error_log_latest_write",
     "Global_connection_memory",
     "Handler_discover",
     "Handler_mrr_init",
@@ -318,8 +343,17 @@ pub const NEVER: &[&str] = &[
     "Innodb_dblwr_pages_written",
     "Innodb_dblwr_writes",
     "Innodb_log_waits",
+    "Innodb_num_open_files",
     "Innodb_os_log_pending_fsyncs",
     "Innodb_os_log_pending_writes",
+    "Innodb_os_log_written",
+    "Innodb_pages_created",
+    "Innodb_redo_log_capacity_resized",
+    "Innodb_redo_log_checkpoint_lsn",
+    "Innodb_redo_log_current_lsn",
+    "Innodb_redo_log_flushed_to_disk_lsn",
+    "Innodb_redo_log_physical_size",
+    "Innodb_redo_log_uuid",
     "Innodb_sampled_pages_read",
     "Innodb_sampled_pages_skipped",
     "Innodb_system_rows_deleted",
@@ -382,9 +416,22 @@ pub const NEVER: &[&str] = &[
     "Slave_open_temp_tables",
     "Slow_launch_threads",
     "Ssl_accept_renegotiates",
+    "Ssl_callback_cache_hits",
     "Ssl_client_connects",
     "Ssl_connect_renegotiates",
+    "Ssl_ctx_verify_depth",
+    "Ssl_ctx_verify_mode",
+    "Ssl_default_timeout",
     "Ssl_finished_connects",
+    "Ssl_session_cache_hits",
+    "Ssl_session_cache_misses",
+    "Ssl_session_cache_overflows",
+    "Ssl_session_cache_timeout",
+    "Ssl_session_cache_timeouts",
+    "Ssl_sessions_reused",
+    "Ssl_used_session_cache_entries",
+    "Ssl_verify_depth",
+    "Ssl_verify_mode",
     "Table_locks_waited",
     "Table_open_cache_misses",
     "Table_open_cache_overflows",

@@ -11,6 +11,7 @@ use planner::CachedPlan;
 use planner::command::Command;
 use planner::plan::{InsertMode, Plan};
 use runner::{Evaluation, Retry};
+use syntax::ast::SqlCommand;
 use types::{Error, Result, SqlType, Value, errno};
 use wire::connection::{Flow, PacketSink};
 use wire::row::Format;
@@ -27,6 +28,7 @@ use crate::hinted_variables;
 use crate::lock::{self, Replans};
 use crate::prepared::parameter_types::{Protocol, convert_row_counts};
 use crate::prepared::prepare;
+use crate::profiles::stage;
 use crate::query;
 use crate::reply::{self, Done, Outcome};
 use crate::session::Session;
@@ -67,10 +69,12 @@ pub fn run_compiled(
     let mut first_run = None;
     while let Compiled::Plan(plan) = &*compiled {
         let kind = Kind::of_plan(&plan.plan);
+        session.in_stage(stage::SYSTEM_LOCK);
         if let Err(error) = lock::lock_current(session, compiled, replan) {
             return Ok((kind, Err(error)));
         }
         let Compiled::Plan(plan) = &*compiled else { break };
+        session.in_stage(kind.stage());
         session.event.traits = plan.traits;
         session.event.tables = plan.accesses.len() as u32;
         let first_run = first_run.get_or_insert_with(|| before_first_run(session, &plan.plan));
@@ -116,6 +120,7 @@ fn run_command(
     replan: &dyn Fn(&mut Session) -> Result<Compiled>,
     out: &mut dyn PacketSink,
 ) -> io::Result<(Kind, Result<Outcome>)> {
+    session.in_stage(stage_of(session.event.name.command()));
     let mut replans = Replans::default();
     loop {
         let done = match &*compiled {
@@ -317,7 +322,7 @@ fn run_named(
         .iter()
         .map(|v| functions::bind::type_of_value(v, collation))
         .collect();
-    let row_counts = &statement.parsed.row_counts;
+    let row_counts = &statement.row_counts;
     if let Err(error) = convert_row_counts(row_counts, Protocol::Sql, &mut values, &mut types) {
         return Ok((Kind::Other, Err(error)));
     }
@@ -340,7 +345,25 @@ fn run_named(
     })
 }
 
+/// The stage in which a definition or a command runs.
+fn stage_of(command: Option<SqlCommand>) -> &'static str {
+    match command {
+        Some(SqlCommand::CreateTable) => "creating table",
+        Some(SqlCommand::AlterTable | SqlCommand::CreateIndex | SqlCommand::DropIndex) => "altering table",
+        _ => stage::EXECUTING,
+    }
+}
+
 impl Kind {
+    /// The stage in which a statement of this kind runs.
+    fn stage(self) -> &'static str {
+        match self {
+            Kind::Insert | Kind::Replace => stage::UPDATE,
+            Kind::Update | Kind::Delete => stage::UPDATING,
+            _ => stage::EXECUTING,
+        }
+    }
+
     pub fn of_plan(plan: &Plan) -> Self {
         match plan {
             Plan::Query(_) => Kind::Select,

@@ -1,6 +1,7 @@
 //! Starts, resets and ends a session.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use functions::UserLocks;
@@ -142,14 +143,26 @@ impl Session {
             self.use_database(&database)?;
         }
         self.tracker.clear_changes();
-        self.process.set_attributes(&self.client.info.attributes);
+        self.note_attributes();
         general_log::log_connect(self);
         Ok(())
     }
 
+    /// Shows the attributes that the client has sent.
+    fn note_attributes(&self) {
+        let attributes = &self.client.info.attributes;
+        let bytes: usize = attributes
+            .iter()
+            .map(|(name, value)| name.len() + value.len())
+            .sum();
+        let longest = &self.shared.statistics.longest_attributes;
+        longest.fetch_max(bytes as u64, Ordering::Relaxed);
+        self.process.set_attributes(attributes);
+    }
+
     /// COM_RESET_CONNECTION: a fresh session for the same user and database.
     pub(crate) fn reset(&mut self) {
-        self.shared.processes.reset_counters(&self.process);
+        self.shared.processes.restart(&self.process);
         self.transaction.abandon();
         self.transaction.xa = None;
         self.transaction.next = runner::Characteristics::default();

@@ -108,21 +108,21 @@ impl Shared {
         self.processes.next_id(node.map(|node| node.number))
     }
 
-    /// SET GLOBAL on all nodes: on this one at once, on others shortly after. Returns the text of a warning
-    /// if the value was adjusted.
+    /// SET GLOBAL on all nodes: on this one at once, on others shortly after. Returns the warnings if
+    /// the value was adjusted.
     pub(crate) fn set_global(
         &self,
         definition: &'static Definition,
         value: Option<Value>,
-    ) -> Result<Option<String>> {
-        let (changes, warning) = self.variables.changes(definition, value)?;
+    ) -> Result<Vec<Warning>> {
+        let (changes, warnings) = self.variables.changes(definition, value)?;
         if self.engine.cluster.node().is_some() && !definition.canonical().is_of_node() {
             self.engine.cluster.settings().store(&changes)?;
             self.take_over_stored_globals()?;
         } else {
             self.take_over_globals(&changes);
         }
-        Ok(warning)
+        Ok(warnings)
     }
 
     fn take_over_stored_globals(&self) -> Result<()> {

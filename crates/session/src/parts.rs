@@ -36,6 +36,7 @@ macro_rules! view {
             user_locks: &$session.user_locks,
             last: &$session.last,
             diagnostics: &$session.diagnostics,
+            profiles: &$session.profiles,
         }
     };
 }

@@ -13,6 +13,7 @@ use syntax::ast::SqlCommand;
 use types::SqlMode;
 
 use crate::counters::SessionCounters;
+use crate::events::by_name::NameSums;
 
 /// One connection, as seen by other connections.
 pub struct Process {
@@ -345,19 +346,61 @@ impl ProcessList {
         }
     }
 
-    /// Adds a session's counters to those that have ended.
+    /// Adds all that a session has counted to what those that have ended have.
     fn end(&self, process: &Process) {
-        let mut accounts = self.accounts.lock();
-        let account = accounts.entry(process.account()).or_default();
-        account.ended.add_all(&process.counters);
-        process.counters.move_to(&self.ended);
+        self.end_of_counters(process);
+        self.end_of_statements(process);
     }
 
-    /// Resets the counters of a session. Their values stay in the sums of the server.
-    pub(crate) fn reset_counters(&self, process: &Process) {
-        // The lock keeps other threads from summing them up meanwhile.
+    fn end_of_counters(&self, process: &Process) {
+        let mut accounts = self.accounts.lock();
+        let account = accounts.entry(process.account()).or_default();
+        account.ended.add_counters(&process.counters);
+        process.counters.move_counters_to(&self.ended);
+    }
+
+    fn end_of_statements(&self, process: &Process) {
+        let mut accounts = self.accounts.lock();
+        let account = accounts.entry(process.account()).or_default();
+        account.ended.by_name.add_all(&process.counters.by_name);
+        process.counters.by_name.move_to(&self.ended.by_name);
+    }
+
+    /// The session begins anew, perhaps with another account. What it has counted stays in the sums of the server and
+    /// of its account.
+    pub(crate) fn restart(&self, process: &Process) {
+        // The lock keeps other threads from summing up meanwhile.
         let _processes = self.processes.write();
         self.end(process);
+    }
+
+    /// FLUSH STATUS: the same, but the sums of statements by name stay.
+    pub(crate) fn reset_counters(&self, process: &Process) {
+        let _processes = self.processes.write();
+        self.end_of_counters(process);
+    }
+
+    /// TRUNCATE TABLE of statements by thread: their sums stay in those of the server and of the accounts.
+    pub(crate) fn reset_statements_of_sessions(&self) {
+        let processes = self.processes.write();
+        for process in processes.values() {
+            self.end_of_statements(process);
+        }
+    }
+
+    /// TRUNCATE TABLE of statements by account, user or host: their sums stay in those of the server.
+    pub(crate) fn reset_statements_of_accounts(&self) {
+        self.reset_statements_of_sessions();
+        let accounts = self.accounts.lock();
+        accounts
+            .values()
+            .for_each(|connections| connections.ended.by_name.reset());
+    }
+
+    /// TRUNCATE TABLE of the server's statements.
+    pub(crate) fn reset_statements(&self) {
+        self.reset_statements_of_accounts();
+        self.ended.by_name.reset();
     }
 
     /// The sums over all sessions since the start.
@@ -384,6 +427,27 @@ impl ProcessList {
             sum.add_all(&process.counters);
         }
         sums
+    }
+
+    /// How many accounts there are, and the bytes that each takes.
+    pub(crate) fn accounts(&self) -> (usize, usize) {
+        (self.accounts.lock().len(), size_of::<Connections>())
+    }
+
+    /// How many sums of statements by name there are, of sessions, of accounts and of the server, and the bytes of one.
+    pub(crate) fn statement_sums(&self) -> (usize, usize, usize, usize) {
+        let of_sessions = self
+            .all()
+            .iter()
+            .map(|process| process.counters.by_name.used())
+            .sum();
+        let accounts = self.accounts.lock();
+        let of_accounts = accounts
+            .values()
+            .map(|connections| connections.ended.by_name.used())
+            .sum();
+        let of_server = self.ended.by_name.used();
+        (of_sessions, of_accounts, of_server, size_of::<NameSums>())
     }
 
     pub fn find(&self, id: u64) -> Option<Arc<Process>> {

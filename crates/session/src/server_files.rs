@@ -10,8 +10,8 @@ use std::path::{Component, Path, PathBuf};
 
 use functions::FileContents;
 use rustix::fs::{Mode, OFlags};
-use schema::privilege::Privilege;
-use types::{Error, Result, errno};
+use schema::privilege::{Privilege, PrivilegeSet};
+use types::{Error, Result};
 
 use crate::variables::{GlobalVariables, lookup};
 use crate::view::SessionView;
@@ -41,16 +41,7 @@ pub fn check_usable(view: &SessionView<'_>, name: &str) -> Result<()> {
 
 /// Error 1045 without the privilege FILE.
 pub fn check_privilege(view: &SessionView<'_>) -> Result<()> {
-    match view.client.privileges.global.has(Privilege::File) {
-        true => Ok(()),
-        false => Err(Error::new(
-            errno::ER_ACCESS_DENIED_ERROR,
-            format!(
-                "Access denied for user '{}'@'{}' (using password: {})",
-                view.client.account.user, view.client.info.host, "YES"
-            ),
-        )),
-    }
+    view.client.check_everywhere(PrivilegeSet::of(&[Privilege::File]))
 }
 
 /// Creates a file that does not exist yet.

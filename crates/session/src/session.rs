@@ -91,7 +91,18 @@ impl Session {
     pub(crate) fn begin_statement(&mut self) {
         self.diagnostics.begin();
         self.event = StatementEvent::default();
+        if self.settings.profiling {
+            self.profiles.begin(self.statement_started);
+        }
         self.refresh_client();
+    }
+
+    /// The statement goes on to another stage, which SHOW PROFILE shows.
+    #[inline]
+    pub(crate) fn in_stage(&self, state: &'static str) {
+        if self.settings.profiling {
+            self.profiles.stage(state);
+        }
     }
 
     /// Applies what was granted to the client's account and revoked from it since the last command.
@@ -239,7 +250,9 @@ impl Session {
         let was_profiling = self.settings.profiling;
         self.settings = Settings::read(&self.variables);
         self.process.set_isolation(self.settings.run.isolation.name());
-        self.profiles.skips_running |= self.settings.profiling && !was_profiling;
+        if self.settings.profiling && !was_profiling {
+            self.profiles.skip_running();
+        }
         self.apply_administrator();
         if let Some(private) = self.transaction.private() {
             private.set_limit(self.settings.run.memory_limit_bytes);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::counters::{NEVER, ROWS, SessionCounters, StatusCounter, rows_read};
+use crate::counters::{NEVER, ROWS, SessionCounters, StatusCounter, rows_changed, rows_read};
 use crate::process::Process;
 use crate::shared::Shared;
 use crate::variables::lookup;
@@ -27,6 +27,11 @@ impl SessionView<'_> {
         let tls = client.tls.as_ref();
         let texts = [
             ("Ssl_cipher", tls.map(|t| t.cipher.clone()).unwrap_or_default()),
+            // The server does not show what else it would have accepted.
+            (
+                "Ssl_cipher_list",
+                tls.map(|t| t.cipher.clone()).unwrap_or_default(),
+            ),
             ("Ssl_version", tls.map(|t| t.version.clone()).unwrap_or_default()),
         ];
         rows.extend(texts.map(|(name, value)| (name.to_owned(), value)));
@@ -35,6 +40,11 @@ impl SessionView<'_> {
             rows.push(("Compression".to_owned(), is_on.to_owned()));
             let algorithm = client.compression.unwrap_or("").to_owned();
             rows.push(("Compression_algorithm".to_owned(), algorithm));
+            let level = client.compression.map_or("0", level_of);
+            rows.push(("Compression_level".to_owned(), level.to_owned()));
+            // Costs of plans are not on MySQL's scale.
+            rows.push(("Last_query_cost".to_owned(), "0.000000".to_owned()));
+            rows.push(("Last_query_partial_plans".to_owned(), "0".to_owned()));
         }
         // The definitions of all tables are in memory.
         let opened = shown.of(StatusCounter::HandlerExternalLock) / 2;
@@ -75,8 +85,16 @@ impl SessionView<'_> {
     }
 }
 
-/// MySQL's texts about what it is built with.
-const TEXTS: [(&str, &str); 7] = [
+/// The level of compression: what MySQL's clients use unless they are given another one.
+fn level_of(algorithm: &str) -> &'static str {
+    match algorithm {
+        "zstd" => "3",
+        _ => "6",
+    }
+}
+
+/// MySQL's texts about what it is built with, and what does not change here.
+const TEXTS: [(&str, &str); 13] = [
     (
         "Innodb_buffer_pool_dump_status",
         "Dumping of buffer pool not started",
@@ -87,7 +105,14 @@ const TEXTS: [(&str, &str); 7] = [
     ),
     ("Innodb_buffer_pool_resize_status", ""),
     ("Innodb_redo_log_enabled", "ON"),
+    ("Innodb_redo_log_read_only", "OFF"),
+    ("Innodb_redo_log_resize_status", "OK"),
     ("Resource_group_supported", "OFF"),
+    ("Ssl_server_not_after", ""),
+    ("Ssl_server_not_before", ""),
+    // Those of rustls.
+    ("Ssl_session_cache_mode", "SERVER"),
+    ("Ssl_session_cache_size", "256"),
     ("Telemetry_traces_supported", "OFF"),
     ("Tls_library_version", "rustls"),
 ];
@@ -103,6 +128,7 @@ fn of_server(shared: &Shared, sums: &SessionCounters) -> Rows {
     let now = [
         ("Created_tmp_files", executor::spill_files()),
         ("Innodb_buffer_pool_read_requests", rows_read(sums)),
+        ("Innodb_buffer_pool_write_requests", rows_changed(sums)),
         ("Innodb_rows_inserted", sums.inserted()),
         ("Innodb_rows_read", rows_read(sums)),
         ("Innodb_row_lock_current_waits", locks.waiting),
@@ -193,9 +219,11 @@ fn of_buffer_pool(capacity: u64, used: u64, dirty: u64) -> impl Iterator<Item = 
         ("pages_free", capacity / PAGE - data),
         ("pages_total", capacity / PAGE),
     ];
+    // What is in the log and not in files yet.
+    let unflushed = ("Innodb_redo_log_logical_size".to_owned(), dirty.to_string());
     let page_size = ("Innodb_page_size".to_owned(), PAGE.to_string());
     let named = |(name, value): (&str, u64)| (format!("Innodb_buffer_pool_{name}"), value.to_string());
-    values.into_iter().map(named).chain([page_size])
+    values.into_iter().map(named).chain([page_size, unflushed])
 }
 
 /// The status of InnoDB's log, which tools read: commits, the groups in which they are written, and syncs.
@@ -212,7 +240,7 @@ fn of_log(commits: u64, groups: u64, syncs: u64) -> impl Iterator<Item = (String
 }
 
 /// What this process has read from and written to files, and how much of it reached disks, as the operating system
-/// counts it.
+/// counts it; the same in InnoDB's pages.
 fn of_disks() -> impl Iterator<Item = (String, String)> {
     let counted = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let names = [
@@ -221,10 +249,19 @@ fn of_disks() -> impl Iterator<Item = (String, String)> {
         ("read_bytes: ", "Innodb_data_read"),
         ("write_bytes: ", "Innodb_data_written"),
     ];
-    names.into_iter().map(move |(counter, name)| {
+    let value = |counter: &str| -> u64 {
         let value = counted.lines().find_map(|line| line.strip_prefix(counter));
-        (name.to_owned(), value.unwrap_or("0").to_owned())
-    })
+        value.and_then(|value| value.parse().ok()).unwrap_or(0)
+    };
+    let pages = [
+        ("read_bytes: ", "Innodb_pages_read"),
+        ("write_bytes: ", "Innodb_pages_written"),
+        ("write_bytes: ", "Innodb_buffer_pool_pages_flushed"),
+    ]
+    .map(|(counter, name)| (name, value(counter) / PAGE));
+    let counts = names.map(|(counter, name)| (name, value(counter)));
+    let all = counts.into_iter().chain(pages);
+    all.map(|(name, value): (&str, u64)| (name.to_owned(), value.to_string()))
 }
 
 fn of_memory(shared: &Shared) -> impl Iterator<Item = (String, String)> + use<> {

@@ -69,7 +69,11 @@ pub fn run(session: &mut Session, text: &Arc<str>, out: &mut dyn PacketSink) -> 
             return execute::finish_statement(session, result, started, out);
         }
         Ok(None) => {}
-        Err(error) => return execute::finish_statement(session, (Kind::Other, Err(error)), started, out),
+        Err(error) => {
+            session.begin_statement();
+            observe::begin_text(session, text, None);
+            return execute::finish_statement(session, (Kind::Other, Err(error)), started, out);
+        }
     }
     let parsed = match syntax::parse(text, &session.settings.sql_mode) {
         Ok(parsed) => parsed,

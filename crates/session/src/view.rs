@@ -10,6 +10,7 @@ use crate::diagnostics::Diagnostics;
 use crate::errors;
 use crate::last_statement::LastStatement;
 use crate::process::Process;
+use crate::profiles::Profiles;
 use crate::shared::Shared;
 use crate::user_locks::SessionUserLocks;
 use crate::user_variables::UserVariables;
@@ -31,6 +32,7 @@ pub struct SessionView<'a> {
     pub user_locks: &'a Arc<SessionUserLocks>,
     pub last: &'a LastStatement,
     pub diagnostics: &'a Diagnostics,
+    pub profiles: &'a Profiles,
 }
 
 impl SessionView<'_> {

@@ -9,9 +9,10 @@ use cluster::message::ProcessRow;
 use executor::VirtualTables;
 use functions::{EvalContext, Expr, TimeZone};
 use kv::Interrupt;
+use schema::model::INFORMATION_SCHEMA;
 use schema::privilege::Privilege;
 use system::{Server, SessionTransaction, Sources, UserLock};
-use types::{Result, Value};
+use types::{Result, Value, Warning, errno};
 
 use crate::process::Process;
 use crate::view::SessionView;
@@ -53,6 +54,13 @@ impl VirtualTables for ServerTables<'_> {
         let view = self.view;
         if system::needs_process(table) {
             view.client.check_any("PROCESS", &[Privilege::Process], &[])?;
+        }
+        if table.database == INFORMATION_SCHEMA && table.name == "PROFILING" {
+            eval.warnings.push(Warning::warning(
+                errno::ER_WARN_DEPRECATED_SYNTAX,
+                "'INFORMATION_SCHEMA.PROFILING' is deprecated and will be removed in a future release. Please use \
+                 Performance Schema instead",
+            ));
         }
         let sources = Sources {
             cluster: &catalog.cluster,

@@ -58,8 +58,12 @@ pub struct Parsed {
     pub row_counts: Vec<usize>,
     /// Whether it assigns to user variables in expressions: `@a := 1`.
     pub assigns: bool,
+    /// Whether it reads `@@warning_count` or `@@error_count`.
+    pub reads_diagnostics: bool,
     /// System variables that hints set for the statement: `SET_VAR(name = value)`.
     pub set_vars: Vec<(String, ast::Expr)>,
+    /// The system variables that its expressions read, in the order of the text.
+    pub read_variables: Vec<ast::ReadVariable>,
     /// What its text alone warns of: deprecated words and operators.
     pub warnings: Vec<Warning>,
 }
@@ -102,7 +106,9 @@ pub fn parse(text: &str, mode: &SqlMode) -> Result<Vec<Parsed>> {
                     parameters: 0,
                     row_counts: Vec::new(),
                     assigns: false,
+                    reads_diagnostics: false,
                     set_vars: Vec::new(),
+                    read_variables: Vec::new(),
                     warnings: Vec::new(),
                 });
                 return Ok(statements);

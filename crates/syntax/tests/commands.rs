@@ -34,6 +34,7 @@ const FOR_ALL: &[SqlCommand] = &[
     SqlCommand::ShowPlugins,
     SqlCommand::ShowPrivileges,
     SqlCommand::ShowProcesslist,
+    SqlCommand::ShowProfile,
     SqlCommand::ShowProfiles,
     SqlCommand::ShowStorageEngines,
     SqlCommand::ShowWarnings,

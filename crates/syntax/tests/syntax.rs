@@ -130,7 +130,7 @@ fn names_of_columns_are_the_texts_written() {
             "-  a",
             "@x",
             "@@autocommit",
-            "a  + 1",
+            "a /* c */ + 1",
             "a +  1 +  2",
             "x",
             "x  ",

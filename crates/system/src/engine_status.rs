@@ -27,7 +27,7 @@ pub fn engine_status(sources: Sources<'_>, eval: &EvalContext) -> String {
     let _ = title(&mut out, &format!("{now} INNODB MONITOR OUTPUT"), '=')
         .and_then(|()| deadlock(&ctx, &locks, &mut out))
         .and_then(|()| transactions(&ctx, &locks, &mut out))
-        .and_then(|()| rows(&ctx, &mut out))
+        .and_then(|()| counted(&ctx, &mut out))
         .and_then(|()| title(&mut out, "END OF INNODB MONITOR OUTPUT", '='));
     out
 }
@@ -148,12 +148,41 @@ fn transactions(ctx: &Context<'_>, locks: &Locks<'_>, out: &mut String) -> std::
     Ok(())
 }
 
-fn rows(ctx: &Context<'_>, out: &mut String) -> std::fmt::Result {
+/// The sections of counters.
+fn counted(ctx: &Context<'_>, out: &mut String) -> std::fmt::Result {
     let status = ctx.sources.server.status(true);
     let of = |name: &str| {
         let found = status.iter().find(|(known, _)| known == name);
         found.map_or("0", |(_, value)| value.as_str())
     };
+    title(out, "FILE I/O", '-')?;
+    writeln!(
+        out,
+        "{} OS file reads, {} OS file writes, {} OS fsyncs",
+        of("Innodb_data_reads"),
+        of("Innodb_data_writes"),
+        of("Innodb_data_fsyncs"),
+    )?;
+    title(out, "LOG", '-')?;
+    writeln!(
+        out,
+        "Pending flushes {}\n{} log i/o's done",
+        of("Innodb_os_log_pending_fsyncs"),
+        of("Innodb_log_writes"),
+    )?;
+    title(out, "BUFFER POOL AND MEMORY", '-')?;
+    writeln!(
+        out,
+        "Buffer pool size   {}\nFree buffers       {}\nDatabase pages     {}\nModified db pages  {}\nPages read {}, \
+         created {}, written {}",
+        of("Innodb_buffer_pool_pages_total"),
+        of("Innodb_buffer_pool_pages_free"),
+        of("Innodb_buffer_pool_pages_data"),
+        of("Innodb_buffer_pool_pages_dirty"),
+        of("Innodb_pages_read"),
+        of("Innodb_pages_created"),
+        of("Innodb_pages_written"),
+    )?;
     title(out, "ROW OPERATIONS", '-')?;
     writeln!(
         out,

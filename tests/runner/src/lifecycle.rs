@@ -18,7 +18,7 @@ use crate::{code, text};
 type Check = fn(Program) -> Result<(), String>;
 
 pub fn check(program: &Program, report: &mut Report) {
-    let checks: [(&str, Check); 15] = [
+    let checks: [(&str, Check); 16] = [
         ("one line when ready", one_line),
         ("data outlives a stop", data_stays),
         ("persisted variables outlive a stop", persisted_stay),
@@ -37,6 +37,10 @@ pub fn check(program: &Program, report: &mut Report) {
             fresh_rows,
         ),
         ("JSON that an older version stored as text", older::json_as_text),
+        (
+            "definitions that an older version has not finished",
+            older::unfinished_definitions,
+        ),
     ];
     for (name, check) in checks {
         report.check(&format!("lifecycle: {name}"), check(program.clone()));

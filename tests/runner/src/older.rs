@@ -1,9 +1,11 @@
 //! Data directories of older versions of StemDB can be opened, read and written.
 //!
-//! `tests/data-directories/NAME` is the store of such a version, as it was after SIGTERM.
+//! `tests/data-directories/NAME` is the store of such a version, as it was after SIGTERM or SIGKILL.
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -83,6 +85,76 @@ pub(crate) fn json_as_text(program: Program) -> Result<(), String> {
         conn.query_drop(&check).map_err(|e| format!("{check}: {e}"))?;
     }
     Ok(())
+}
+
+/// How long a server may take to end what another has begun, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A store with index entries that descend (format 2), and as a server has left it that was killed while it built an index of
+/// `g` (a job of format 4) and one with its new column of `h` (format 5), with rows that were written meanwhile, and
+/// dropped the primary key of `p`, which nobody could use. The indexes are completed, and the key stays.
+pub(crate) fn unfinished_definitions(program: Program) -> Result<(), String> {
+    let server = start(program, "unfinished-definitions")?;
+    let mut conn = server.address.connect_to("old").map_err(text)?;
+    let start = Instant::now();
+    while !conn
+        .query::<mysql::Row, _>("ADMIN SHOW DDL JOBS 0")
+        .map_err(text)?
+        .is_empty()
+    {
+        if start.elapsed() > PATIENCE {
+            return Err("the definitions are never completed".to_owned());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    for (query, expected) in [
+        (
+            "SELECT GROUP_CONCAT(id ORDER BY a DESC, id) FROM d FORCE INDEX (a) WHERE a > 1",
+            "3,1,4",
+        ),
+        ("SELECT GROUP_CONCAT(id) FROM d WHERE b = 'y'", "2"),
+        (
+            "SELECT GROUP_CONCAT(id ORDER BY a) FROM g FORCE INDEX (a) WHERE a > 1",
+            "1,2,4",
+        ),
+        (
+            "SELECT GROUP_CONCAT(id ORDER BY b) FROM g FORCE INDEX (b) WHERE b > 1",
+            "1,2,4",
+        ),
+        (
+            "SELECT GROUP_CONCAT(c, '.', id ORDER BY id) FROM h FORCE INDEX (c) WHERE c = 5",
+            "5.1,5.2,5.4",
+        ),
+        (
+            "SELECT CONCAT(COUNT(*), '.', SUM(id)) FROM p FORCE INDEX (a) WHERE a = 0",
+            "900.405450",
+        ),
+        (
+            "SELECT GROUP_CONCAT(table_name, '.', index_name ORDER BY table_name, index_name) \
+             FROM information_schema.statistics WHERE table_schema = 'old' AND table_name > 'd' AND seq_in_index = 1",
+            "g.a,g.b,g.PRIMARY,h.c,h.PRIMARY,p.a,p.PRIMARY",
+        ),
+    ] {
+        same(&mut conn, query, expected)?;
+    }
+    for statement in [
+        "ADMIN CHECK TABLE d, g, h, p",
+        "INSERT INTO d VALUES (5, 6, 'w')",
+        "UPDATE d SET b = 'v', a = NULL WHERE id = 1",
+        "INSERT INTO g VALUES (5, 5, 5)",
+        "INSERT INTO h VALUES (5, 5, 5, 5)",
+        "ALTER TABLE p DROP PRIMARY KEY",
+        "INSERT INTO p VALUES (1, 1)",
+        "ADMIN CHECK TABLE d, g, h, p",
+    ] {
+        conn.query_drop(statement)
+            .map_err(|e| format!("{statement}: {e}"))?;
+    }
+    same(
+        &mut conn,
+        "SELECT GROUP_CONCAT(id ORDER BY a DESC, id) FROM d FORCE INDEX (a) WHERE a > 1",
+        "3,5,4",
+    )
 }
 
 fn same(conn: &mut Conn, query: &str, expected: &str) -> Result<(), String> {

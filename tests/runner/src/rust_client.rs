@@ -22,7 +22,7 @@ impl<E: std::fmt::Display> From<E> for Failure {
 }
 
 pub fn check(address: &Address, report: &mut Report) {
-    let checks: [(&str, Check); 21] = [
+    let checks: [(&str, Check); 22] = [
         ("set up", set_up),
         ("connect over the socket", socket),
         ("caching_sha2_password over TLS", tls),
@@ -37,6 +37,7 @@ pub fn check(address: &Address, report: &mut Report) {
         ("counting found rows", found_rows),
         ("spaces before parentheses", ignore_space),
         ("wide results", wide_results),
+        ("unions of 5,000 queries", long_unions),
         ("what the server says of itself", shown),
         ("transactions", transactions),
         ("EXPLAIN ANALYZE of writes", explained_writes),
@@ -48,6 +49,20 @@ pub fn check(address: &Address, report: &mut Report) {
     for (name, check) in checks {
         report.check(&format!("rust: {name}"), check(address).map_err(|f| f.0));
     }
+}
+
+fn long_unions(address: &Address) -> Result<(), Failure> {
+    let mut connection = connect(address)?;
+    for (union, rows) in [("UNION ALL", 5_000), ("UNION", 1_000)] {
+        let parts: Vec<String> = (0..5_000).map(|i| format!("SELECT {} AS a", i % 1_000)).collect();
+        let parts = parts.join(&format!(" {union} "));
+        let found: Option<(u64, u64)> =
+            connection.query_first(format!("SELECT COUNT(*), SUM(a) FROM ({parts}) d"))?;
+        equal(union, found, Some((rows, rows / 1_000 * 499_500)))?;
+        let all: Vec<u64> = connection.query(parts)?;
+        equal("in their order", all.first().zip(all.last()), Some((&0, &999)))?;
+    }
+    Ok(())
 }
 
 /// The queries of writes run and are measured, and nothing is written.

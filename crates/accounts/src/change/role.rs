@@ -120,15 +120,10 @@ impl Draft {
         }
     }
 
-    pub fn rename_role(&mut self, from: &AccountName, to: &AccountName) {
-        for account in self.accounts.values_mut() {
-            let granted = account.roles.iter_mut().map(|granted| &mut granted.name);
-            for name in granted.chain(&mut account.default_roles) {
-                if name == from {
-                    name.clone_from(to);
-                }
-            }
-        }
+    /// Whether an account has the role.
+    pub fn is_granted(&self, role: &AccountName) -> bool {
+        let mut granted = self.accounts.values().flat_map(|account| &account.roles);
+        granted.any(|granted| granted.name == *role)
     }
 }
 

@@ -7,6 +7,8 @@ use crate::account::{Account, AccountName};
 use crate::options::{OptionChanges, PastPassword};
 use crate::store::AccountStore;
 
+const ER_RENAME_ROLE: u16 = 3532;
+
 const ER_USER_ALREADY_EXISTS: u16 = 3163;
 
 const ER_CREDENTIALS_CONTRADICT_TO_HISTORY: u16 = 3638;
@@ -267,18 +269,23 @@ impl AccountStore {
     /// RENAME USER: pairs of old and new names, `(user, host)` each.
     ///
     /// # Errors
-    /// 1396 naming old accounts that do not exist, or whose new name does.
+    /// 1396 naming old accounts that do not exist, or whose new name does; 3532 for a role that an account has.
     pub fn rename_users(&self, renames: &[(AccountName, AccountName)]) -> Result<()> {
         run(self, "RENAME USER", |draft| {
             for ((user, host), (new_user, new_host)) in renames {
                 let to = key(new_user, new_host);
                 let taken = draft.accounts.contains_key(&to);
                 let from = key(user, host);
+                if draft.is_granted(&from) {
+                    return Err(Error::new(
+                        ER_RENAME_ROLE,
+                        "Renaming of a role identifier is forbidden",
+                    ));
+                }
                 match draft.accounts.remove(&from) {
                     Some(mut account) if !taken => {
                         (account.user, account.host) = to.clone();
-                        draft.accounts.insert(to.clone(), account);
-                        draft.rename_role(&from, &to);
+                        draft.accounts.insert(to, account);
                     }
                     Some(account) => {
                         draft.accounts.insert(from, account);

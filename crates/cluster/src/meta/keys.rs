@@ -25,12 +25,16 @@
 //! | `MailVersion:{node}` | | a timestamp, which changes with each message; it exists as long as the node |
 //! | `Prepared` | xid: format, length of the global part, global part, branch part | a prepared XA branch ([`crate::prepared`]) |
 //! | `PreparedPart:{xid}` | number | a part of its writes and locks ([`kv::prepared`]) |
+//! | `XaBranches` | xid, as above | a branch of a shared store ([`crate::prepared`]) |
+//! | `XaBranchKeys:{xid}` | number | a part of what ends it ([`kv::detached`]) |
+//! | `XaOutcomes` | xid, start timestamp | its primary: written when it is committed, until its record is removed |
+//! | `XaBranchesVersion` | | a timestamp, which changes with each new branch |
 //! | `UserLocks` | name | locked, and never written: who has GET_LOCK() ([`crate::named_lock`]) |
 //! | `UserLockOwners` | name | counter: the number of the connection that has it, or had it last |
 //! | `Accounts` | user, 0, host | an account (`accounts`) |
 
 use codec::meta::{hash_key, hash_prefix, string_key};
-use kv::KeyRange;
+use kv::{KeyRange, Timestamp};
 
 pub fn schema_version() -> Vec<u8> {
     string_key(b"SchemaVersionKey")
@@ -155,6 +159,26 @@ pub fn prepared_branch(xid: &[u8]) -> Vec<u8> {
 
 pub fn prepared_part(xid: &[u8], number: u32) -> Vec<u8> {
     hash_key(&[b"PreparedPart:", xid].concat(), &number.to_be_bytes())
+}
+
+pub fn xa_branches() -> KeyRange {
+    range(b"XaBranches")
+}
+
+pub fn xa_branch(xid: &[u8]) -> Vec<u8> {
+    hash_key(b"XaBranches", xid)
+}
+
+pub fn xa_branch_part(xid: &[u8], number: u32) -> Vec<u8> {
+    hash_key(&[b"XaBranchKeys:", xid].concat(), &number.to_be_bytes())
+}
+
+pub fn xa_outcome(xid: &[u8], start_ts: Timestamp) -> Vec<u8> {
+    hash_key(b"XaOutcomes", &[xid, &start_ts.to_be_bytes()].concat())
+}
+
+pub fn xa_branches_version() -> Vec<u8> {
+    string_key(b"XaBranchesVersion")
 }
 
 pub fn global_variables() -> KeyRange {

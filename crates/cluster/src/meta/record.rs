@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use types::{Collation, Error, Result};
 
 /// The latest format. 2: entries of an index that sort by a part in descending order. 3: accounts with partial revokes. 4: jobs
-/// whose indexes have deltas. 5: jobs that add columns with their indexes.
-pub const FORMAT: u32 = 5;
+/// whose indexes have deltas. 5: jobs that add columns with their indexes. 6: rewritten rows with new hidden ids.
+pub const FORMAT: u32 = 6;
 
 /// A value that is stored.
 pub trait Record: Serialize {
@@ -58,11 +58,13 @@ impl Record for TableStatistics {}
 
 impl Record for Table {
     fn format(&self) -> u32 {
-        let shadow = self.shadow.as_ref().map(|shadow| &shadow.target);
+        let shadow = self.shadow.as_deref();
         let descends = |table: &Table| table.has_descending_entries();
-        match descends(self) || shadow.is_some_and(descends) {
-            true => 2,
-            false => 1,
+        match shadow {
+            Some(shadow) if shadow.conversion.is_of_format_6() => 6,
+            Some(shadow) if descends(&shadow.target) => 2,
+            _ if descends(self) => 2,
+            _ => 1,
         }
     }
 }
@@ -181,6 +183,9 @@ mod tests {
             },
         }));
         assert_eq!(format(&table), r#"{"format":2,"#);
+        let shadow = table.shadow.as_mut().unwrap();
+        shadow.conversion.handles = ShadowHandles::NewIds { index: 3, place: 9 };
+        assert_eq!(format(&table), r#"{"format":6,"#);
     }
 
     /// Of a version that wrote such definitions in the first format.

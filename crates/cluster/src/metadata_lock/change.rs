@@ -28,6 +28,32 @@ pub struct Exclusive<'a> {
     claim: &'a Claim,
 }
 
+/// The tables of a [`ChangeLocks`] while no transaction writes them and none can begin to, until this is dropped. Others
+/// read them. A transaction that has read one and would wait to write it gets error 1213, because the change waits for
+/// it in the end.
+pub struct WithoutWriters<'a> {
+    tables: &'a [Arc<TableLock>],
+}
+
+impl<'a> WithoutWriters<'a> {
+    fn begin(tables: &'a [Arc<TableLock>]) -> Self {
+        for table in tables {
+            table.refuse_further_writers();
+            table.close_to_writers();
+        }
+        Self { tables }
+    }
+}
+
+impl Drop for WithoutWriters<'_> {
+    fn drop(&mut self) {
+        for table in self.tables {
+            table.admit_further_writers();
+            table.open_to_writers();
+        }
+    }
+}
+
 impl ChangeLocks {
     pub(super) fn acquire(
         locks: &MetadataLocks,
@@ -77,7 +103,7 @@ impl ChangeLocks {
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Exclusive<'_>> {
         self.claim.set(Stage::WaitsAlone);
-        let exclusive = self.rounds(limit, check);
+        let exclusive = self.rounds(limit, check, |deadline| self.try_round(deadline));
         self.claim.set(match &exclusive {
             Ok(_) => Stage::Alone,
             Err(_) => Stage::Holds,
@@ -85,13 +111,42 @@ impl ChangeLocks {
         exclusive
     }
 
-    fn rounds(&self, limit: &WaitLimit, check: &dyn Fn() -> Result<()>) -> Result<Exclusive<'_>> {
+    /// Waits until no transaction writes the tables, and lets no writer enter.
+    ///
+    /// # Errors
+    /// As [`ChangeLocks::exclusive_while`].
+    pub fn without_writers(
+        &self,
+        limit: &WaitLimit,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<WithoutWriters<'_>> {
+        self.claim.set(Stage::WaitsAlone);
+        let guard = self.rounds(limit, check, |deadline| {
+            let guard = WithoutWriters::begin(&self.tables);
+            let until = Instant::now() + ROUND;
+            for table in &self.tables {
+                if !table.left_by_writers(until, deadline)? {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(guard))
+        });
+        self.claim.set(Stage::Holds);
+        guard
+    }
+
+    fn rounds<T>(
+        &self,
+        limit: &WaitLimit,
+        check: &dyn Fn() -> Result<()>,
+        try_round: impl Fn(&Deadline) -> Result<Option<T>>,
+    ) -> Result<T> {
         let deadline = Deadline::showing(limit, self.state);
         let _waiting: Vec<_> = self.tables.iter().map(|table| table.change_waits()).collect();
         let mut pause = PAUSE_MIN;
         loop {
-            if let Some(exclusive) = self.try_round(&deadline)? {
-                return Ok(exclusive);
+            if let Some(taken) = try_round(&deadline)? {
+                return Ok(taken);
             }
             self.claim.set(Stage::WaitsAlone);
             check()?;

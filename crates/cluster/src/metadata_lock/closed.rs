@@ -13,6 +13,9 @@ pub(crate) enum ClosedTo {
     /// Every transaction, and other schema changes.
     All,
     Writers,
+    /// The same, for a schema change that will need the table for itself. A transaction that has read the table would
+    /// wait for the change, as the change for it: it cannot wait to write.
+    WritersUntilAlone,
 }
 
 /// A table that is closed. Dropping it opens the table.
@@ -29,6 +32,10 @@ impl MetadataLocks {
             ClosedTo::All if !table.try_begin_change() => return None,
             ClosedTo::All => table.close(),
             ClosedTo::Writers => table.close_to_writers(),
+            ClosedTo::WritersUntilAlone => {
+                table.refuse_further_writers();
+                table.close_to_writers();
+            }
         }
         Some(ClosedTable { table, to })
     }
@@ -39,7 +46,7 @@ impl ClosedTable {
     pub(crate) fn is_left(&self) -> bool {
         match self.to {
             ClosedTo::All => self.table.is_empty(),
-            ClosedTo::Writers => self.table.has_no_writers(),
+            ClosedTo::Writers | ClosedTo::WritersUntilAlone => self.table.has_no_writers(),
         }
     }
 }
@@ -52,6 +59,10 @@ impl Drop for ClosedTable {
                 self.table.end_change();
             }
             ClosedTo::Writers => self.table.open_to_writers(),
+            ClosedTo::WritersUntilAlone => {
+                self.table.admit_further_writers();
+                self.table.open_to_writers();
+            }
         }
     }
 }

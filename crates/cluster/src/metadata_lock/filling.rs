@@ -77,11 +77,9 @@ impl Filling {
     /// 1205 after the timeout, 1317 when interrupted.
     pub fn alone(&self, limit: &WaitLimit) -> Result<Alone<'_>> {
         let deadline = Deadline::showing(limit, state::TABLE);
-        self.table.refuse_further_writers(true);
         let mut pause = PAUSE_MIN;
         loop {
-            self.table.close();
-            let alone = Alone { table: &self.table };
+            let alone = Alone::begin(&self.table);
             if self.table.drained_but_one(Instant::now() + ROUND, &deadline)? {
                 return Ok(alone);
             }
@@ -94,14 +92,22 @@ impl Filling {
 
 impl Drop for Filling {
     fn drop(&mut self) {
-        self.table.refuse_further_writers(false);
         self.open_to_writers();
         self.table.end_change();
     }
 }
 
+impl<'a> Alone<'a> {
+    fn begin(table: &'a TableLock) -> Self {
+        table.refuse_further_writers();
+        table.close();
+        Self { table }
+    }
+}
+
 impl Drop for Alone<'_> {
     fn drop(&mut self) {
+        self.table.admit_further_writers();
         self.table.open();
     }
 }

@@ -38,7 +38,7 @@ use types::{Error, Result, errno};
 
 use crate::wait::{Deadline, WaitLimit};
 
-pub use change::{ChangeLocks, Exclusive, PAUSE_MAX, PAUSE_MIN};
+pub use change::{ChangeLocks, Exclusive, PAUSE_MAX, PAUSE_MIN, WithoutWriters};
 pub use claim::{Claim, ClaimNow, Purpose, Stage};
 
 use claim::Claims;

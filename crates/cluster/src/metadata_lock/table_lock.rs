@@ -63,8 +63,8 @@ struct Claims {
     fills_alone: bool,
     /// How many sessions have [`READ_ONLY`] set.
     read_locks: usize,
-    /// Whether the statement that has it set waits for all readers to end.
-    refuses_further_writers: bool,
+    /// How many of those that have it set will wait for all readers to end.
+    refusals: usize,
     /// How many schema changes wait for the table.
     waiting_changes: usize,
 }
@@ -116,7 +116,7 @@ impl TableLock {
     /// request, since that request waits for this transaction.
     ///
     /// # Errors
-    /// 1213 if a statement that fills the table waits for this transaction, too.
+    /// 1213 if what keeps writers out waits for this transaction, too, or will do so.
     pub(crate) fn enter_further(&self, deadline: &Deadline) -> Result<()> {
         self.pass(Use::Write, READ_ONLY, deadline)
     }
@@ -128,7 +128,7 @@ impl TableLock {
             }
             let sleep = deadline.next_sleep()?;
             let mut claims = self.claims.lock();
-            if claims.refuses_further_writers && barrier == READ_ONLY {
+            if claims.refusals > 0 && barrier == READ_ONLY {
                 return Err(super::deadlock());
             }
             if self.state.load(Ordering::Acquire) & barrier != 0 {
@@ -172,10 +172,15 @@ impl TableLock {
         self.changed.notify_all();
     }
 
-    /// Whether transactions that are inside as readers get error 1213 if they have to wait to write.
-    pub(crate) fn refuse_further_writers(&self, refuses: bool) {
-        self.claims.lock().refuses_further_writers = refuses;
+    /// From now on, transactions that are inside as readers get error 1213 if they have to wait to write.
+    pub(crate) fn refuse_further_writers(&self) {
+        self.claims.lock().refusals += 1;
         self.changed.notify_all();
+    }
+
+    /// Ends one [`TableLock::refuse_further_writers`].
+    pub(crate) fn admit_further_writers(&self) {
+        self.claims.lock().refusals -= 1;
     }
 
     /// The caller, and transactions that wait to fill the table.
@@ -208,6 +213,11 @@ impl TableLock {
     /// Waits until no transaction is inside; false when that did not happen by `until`.
     pub(crate) fn drained(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
         self.wait_until(|state| state & !FLAGS == 0, until, deadline)
+    }
+
+    /// Waits until no transaction writes; false when that did not happen by `until`.
+    pub(crate) fn left_by_writers(&self, until: Instant, deadline: &Deadline) -> Result<bool> {
+        self.wait_until(|state| state & WRITERS == 0, until, deadline)
     }
 
     /// Waits until no transaction writes, and enters as a reader; false when that did not happen by `until`.

@@ -24,7 +24,7 @@ pub(crate) fn apply(base: &Table, changes: &[AlterChange], altered: &mut Altered
     if moves {
         let why = Rewrite {
             copies: wanted.is_none_or(replaces_all),
-            closed: base.partitioning.is_some() && base.handle == Handle::Hidden,
+            regroups: base.partitioning.is_some() && base.handle == Handle::Hidden,
             ..Rewrite::IN_PLACE
         };
         rewrites(&mut altered.rewrite, why);

@@ -33,7 +33,7 @@ pub(crate) use in_work::Work;
 use kv::Interrupt;
 use schema::definition::{AlterChange, AlterWay, TableName};
 use schema::model::{Schema, SchemaState, Table};
-use step::{StepOptions, freeze, publish_state};
+use step::{StepOptions, freeze, publish_state, stop_writers};
 use types::{Error, Result};
 
 use crate::alter_check::altered;
@@ -44,9 +44,10 @@ use crate::change::{Change, Outcome};
 use crate::context::{Statement, Watch, changeable_table};
 use crate::end::{end, end_with_altered, end_with_target, own};
 use crate::job::{Job, RESUME_WAIT, TableChange, no_such_job};
-use crate::local::exclusive_steps;
+use crate::local::closed_steps;
 use crate::page_work::Backfilled;
 use crate::publish::{Publisher, Requires};
+use crate::way::Others;
 use crate::{foreign_key, rows, way};
 
 /// The time between two attempts to reserve tables that another job has. It doubles, because each attempt locks
@@ -134,7 +135,8 @@ impl SharedJobs {
             let schema = cluster.schema();
             let base = changeable_table(&schema, name, statement)?;
             let mut altered = altered(cluster, &schema, &base, changes, statement)?;
-            let online = way::check(way, &base, changes, &mut altered)?;
+            let others = way::check(way, &base, changes, &mut altered)?;
+            let online = others == Others::Write;
             let claimed = self.claim(&limit, &|schema| {
                 let now = changeable_table(schema, name, statement)?;
                 Ok((now == base).then(|| Job {
@@ -145,9 +147,10 @@ impl SharedJobs {
             })?;
             let Some(job) = claimed else { continue };
             let options = StepOptions::statement(&limit);
+            altered.warn(statement);
             let made = self.work_on(job, |job| {
                 if !online {
-                    return self.alter_frozen(job, &options, &base, &altered, statement);
+                    return self.alter_closed(job, others, &options, &base, &altered, statement);
                 }
                 let made = self.build_online(job, &options, statement.watch())?;
                 // Other statements may be allocating ids now, so the counter can only be raised.
@@ -202,10 +205,11 @@ impl SharedJobs {
             .ok_or_else(|| Error::internal("the table of a job does not exist"))
     }
 
-    /// Changes a table while no other statement uses it.
-    fn alter_frozen(
+    /// Changes a table while others only read it, or do not use it at all.
+    fn alter_closed(
         &self,
         job: &mut Job,
+        others: Others,
         options: &StepOptions,
         base: &Table,
         altered: &Altered,
@@ -214,14 +218,21 @@ impl SharedJobs {
         let publisher = &self.publisher;
         let cluster = &publisher.cluster;
         let builds = !altered.new_indexes.is_empty();
-        freeze(publisher, job, options, |change| match builds {
+        let reserve = |change: &mut Change<'_>| match builds {
             // The revision stays, because statements see the same definition.
             true => change.put_table_back(&reserve_ids(base, altered)),
             false => Ok(()),
-        })?;
+        };
+        match others {
+            Others::Nothing => freeze(publisher, job, options, reserve)?,
+            Others::Read | Others::Write => stop_writers(publisher, job, options, reserve)?,
+        }
         let checked = rows::inspect(cluster, base, altered, statement)?;
         let works = (builds || altered.rewrite.is_some()).then_some(&*job);
-        let (made, counter) = exclusive_steps(cluster, base, altered, works, statement)?;
+        let (made, counter) = closed_steps(cluster, base, altered, works, statement)?;
+        if others != Others::Nothing {
+            freeze(publisher, job, options, |_| Ok(()))?;
+        }
         publisher.publish(options.limit, Requires::AllNodes, Some(&job.about), |change| {
             end_with_altered(change, Some(job), altered, counter)
         })?;

@@ -102,8 +102,8 @@ fn publish_step(
     Ok(version)
 }
 
-/// Closes the job's tables on all nodes, until a version in which the job does not freeze them. `also`: other
-/// changes in this version.
+/// Closes the job's tables on all nodes, until a version in which the job does not freeze them. Those that are closed to
+/// writers stay so meanwhile. `also`: other changes in this version.
 pub(super) fn freeze(
     publisher: &Publisher,
     job: &mut Job,
@@ -116,6 +116,23 @@ pub(super) fn freeze(
     };
     step(publisher, job, options, forward, |_, job| {
         job.open();
+        Ok(())
+    })
+}
+
+/// Closes the job's tables to writers on all nodes. `also`: other changes in this version.
+pub(super) fn stop_writers(
+    publisher: &Publisher,
+    job: &mut Job,
+    options: &StepOptions,
+    also: impl Fn(&mut Change<'_>) -> Result<()>,
+) -> Result<()> {
+    let forward = |change: &mut Change<'_>, job: &mut Job| {
+        job.stop_writers();
+        also(change)
+    };
+    step(publisher, job, options, forward, |_, job| {
+        job.admit_writers();
         Ok(())
     })
 }

@@ -4,7 +4,7 @@ use schema::definition::{AlterChange, Ddl};
 use schema::model::SchemaState;
 use types::Result;
 
-use super::step::{StepOptions, freeze as freeze_step, publish_state};
+use super::step::{StepOptions, freeze as freeze_step, publish_state, stop_writers as stop_writers_step};
 use super::{SharedJobs, Work};
 use crate::about::About;
 use crate::alter_plan::alter;
@@ -37,6 +37,20 @@ pub(crate) fn freeze(db: &SchemaChanger, of: &str) -> Job {
     let limit = ctx.limit();
     let options = StepOptions::statement(&limit);
     freeze_step(&jobs(db).publisher, &mut job, &options, |_| Ok(())).unwrap();
+    std::mem::forget(work);
+    job
+}
+
+/// Closes a table to writers on all nodes, as a change whose rows get ids in their order.
+pub(crate) fn stop_writers(db: &SchemaChanger, of: &str) -> Job {
+    let (mut job, work) = started(db, || Job {
+        tables: vec![table(db, of).id],
+        ..Job::of(&About::default())
+    });
+    let ctx = context();
+    let limit = ctx.limit();
+    let options = StepOptions::statement(&limit);
+    stop_writers_step(&jobs(db).publisher, &mut job, &options, |_| Ok(())).unwrap();
     std::mem::forget(work);
     job
 }

@@ -1,6 +1,7 @@
 //! CREATE, DROP, RENAME, TRUNCATE: errors, notes and what is stored. ALTER TABLE: [`alter`].
 
 mod alter;
+mod beside_readers;
 mod jobs;
 mod nodes;
 mod partitions;

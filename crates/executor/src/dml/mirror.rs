@@ -1,7 +1,7 @@
 //! Keeps the shadow row of each row that is written up to date ([`super::shadow`]).
 
-use schema::layout::{IndexEntry, ShadowLayout, ShadowRow};
-use types::{Error, Result, SqlMode, Value};
+use schema::layout::{IndexEntry, RowHandle, ShadowLayout, ShadowRow};
+use types::{Result, SqlMode, Value};
 
 use super::duplicate;
 use super::image::UniqueKey;
@@ -21,11 +21,15 @@ impl Writer<'_, '_> {
         if !layout.has_shadow(key)? {
             return Ok(());
         }
+        let handle = self.shadow_handle(layout, key)?;
         let new = match value.filter(|_| shadow.writes_rows) {
-            Some(value) => Some(convert(layout, key, value)?),
+            Some(value) => Some(self.convert(layout, key, value, handle.as_ref())?),
             None => None,
         };
-        let old_key = self.shadow_key(layout, key)?;
+        let old_key = match &handle {
+            Some(handle) => self.shadow_key(layout, key, handle)?,
+            None => None,
+        };
         let stored = match &old_key {
             Some(old_key) => self.get(old_key)?.map(<[u8]>::to_vec),
             None => None,
@@ -44,24 +48,53 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// The handle of the shadow row that a table's row has.
+    fn shadow_handle(&mut self, layout: &ShadowLayout, key: &[u8]) -> Result<Option<RowHandle>> {
+        let Some(entry) = layout.handle_entry_key(key)? else {
+            return layout.handle(&[], key);
+        };
+        let stored = self.get(&entry)?;
+        stored.map(|value| layout.handle_of_entry(value)).transpose()
+    }
+
+    /// The values and the shadow row that a table's row has from now on. `handle`: that of the shadow row before.
+    fn convert(
+        &self,
+        layout: &ShadowLayout,
+        key: &[u8],
+        value: &[u8],
+        handle: Option<&RowHandle>,
+    ) -> Result<(Vec<Value>, ShadowRow)> {
+        let values = layout.convert(key, value, 1)?;
+        // The warnings of a conversion are those of the ALTER TABLE.
+        layout.take_warnings();
+        let row = match (layout.handle(&values, key)?, handle) {
+            (Some(handle), _) => layout.row(&values, &handle)?,
+            // A hidden id stays as long as the row.
+            (None, Some(handle)) => layout.row(&values, handle)?,
+            (None, None) => {
+                let table = layout.table();
+                let sequence = self.ids.allocate_row_ids(table, 1)?;
+                let id = table.row_id_layout().id(self.txn.start_ts(), sequence);
+                layout.row(&values, &RowHandle::Int(id as i64))?
+            }
+        };
+        Ok((values, row))
+    }
+
     /// The key of the shadow row that a table's row has.
-    fn shadow_key(&mut self, layout: &ShadowLayout, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let handle = match layout.handle_entry_key(key)? {
-            None => layout.handle(&[], key)?,
-            Some(entry) => match self.get(&entry)? {
-                Some(value) => Some(layout.handle_of_entry(value)?),
-                None => None,
-            },
-        };
-        let Some(handle) = handle else {
-            return Ok(None);
-        };
+    fn shadow_key(
+        &mut self,
+        layout: &ShadowLayout,
+        key: &[u8],
+        handle: &RowHandle,
+    ) -> Result<Option<Vec<u8>>> {
         // The row as it is before this write: in which partition its shadow row lies.
         let stored = match layout.is_partitioned() {
             true => self.get(key)?,
             false => None,
         };
-        layout.row_key(&handle, key, stored)
+        layout.row_key(handle, key, stored)
     }
 
     /// Locks the keys that the new shadow row alone can have.
@@ -124,15 +157,4 @@ impl Writer<'_, '_> {
         }
         Ok(())
     }
-}
-
-fn convert(layout: &ShadowLayout, key: &[u8], value: &[u8]) -> Result<(Vec<Value>, ShadowRow)> {
-    let values = layout.convert(key, value, 1)?;
-    // The warnings of a conversion are those of the ALTER TABLE.
-    layout.take_warnings();
-    let handle = layout
-        .handle(&values, key)?
-        .ok_or_else(|| Error::internal("a writer cannot make the ids of shadow rows"))?;
-    let row = layout.row(&values, &handle)?;
-    Ok((values, row))
 }

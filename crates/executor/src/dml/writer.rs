@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use cluster::ids::IdAllocator;
 use kv::{Fresh, Guard, LockMode, LockOptions, LockWait, Locked, Outdated, Reader, RowEntries, Transaction};
 use types::Result;
 
@@ -17,6 +18,8 @@ use crate::context::ExecContext;
 pub(super) struct Writer<'w, 'p> {
     pub txn: &'w mut Transaction,
     pub maker: &'w ImageMaker<'p>,
+    /// Of new rows of a shadow table.
+    pub(super) ids: &'w IdAllocator,
     options: LockOptions,
     /// The values under the keys that this statement has locked, at the time of the lock. Later writes are in
     /// the transaction's buffer.
@@ -37,8 +40,9 @@ pub(super) struct Conflict {
 }
 
 impl<'w, 'p> Writer<'w, 'p> {
-    pub fn new(txn: &'w mut Transaction, maker: &'w ImageMaker<'p>, ctx: &ExecContext<'_>) -> Self {
+    pub fn new(txn: &'w mut Transaction, maker: &'w ImageMaker<'p>, ctx: &'w ExecContext<'_>) -> Self {
         Self {
+            ids: ctx.cluster.ids(),
             txn,
             maker,
             options: LockOptions {

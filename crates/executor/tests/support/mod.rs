@@ -186,6 +186,7 @@ impl Conn<'_> {
             temporary: &schema::temporary_tables::NO_TEMPORARY_TABLES,
             database: Some("d"),
             params: &types,
+            planned_for: planner::PlannedFor::Text,
             params_known: true,
             places: None,
             literal_params: false,
@@ -205,6 +206,7 @@ impl Conn<'_> {
             user_variables: &HashMap::new(),
             check_table: &|_, _, _| Ok(()),
             denied_column: &|_, _, _| None,
+            thread: 0,
             check_accesses: &|_| Ok(()),
             denied: &|database| panic!("no access to {database}"),
             warnings: &Warnings::default(),
@@ -354,6 +356,7 @@ impl Conn<'_> {
             auto_increment: (1, 1),
             require_primary_key: false,
             progress: std::default::Default::default(),
+            warned: std::default::Default::default(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! [`crate::compare`] can compare them. Source: manual 12.3 "Type Conversion in Expression Evaluation", and
 //! MySQL 8.0.33's answers.
 
+use std::borrow::{Borrow, BorrowMut};
+
 use types::{Result, SqlType, TypeKind, Value};
 
 use super::arguments::{condition, implicit_cast, numeric_type, reads_branches, text_type};
@@ -560,15 +562,29 @@ pub(crate) fn resolve_converted(_: &mut Binding<'_>) -> Result<SqlType> {
 }
 
 /// Converts texts to one character set and collation.
-pub(super) fn under_one_collation(all: &mut [Expr], operation: &str, env: &TypeEnv) -> Result<()> {
-    let refs: Vec<&Expr> = all.iter().collect();
+pub(super) fn under_one_collation(
+    all: &mut [impl BorrowMut<Expr>],
+    operation: &str,
+    env: &TypeEnv,
+) -> Result<()> {
+    let refs: Vec<&Expr> = all.iter().map(Borrow::borrow).collect();
     let collation = collation::of_comparison(&refs, env.collation, operation)?;
-    for side in all {
+    for side in all.iter_mut().map(BorrowMut::borrow_mut) {
         let expr = std::mem::replace(side, Expr::null());
         let ty = text_type(&expr.ty(), collation);
         *side = implicit_cast(expr, ty);
     }
     Ok(())
+}
+
+/// The comparison of two values that are of the type that they are compared as.
+pub(super) fn equal(a: Expr, b: Expr) -> Result<Expr> {
+    let function = crate::registry::find("=").ok_or_else(|| types::Error::internal("there is no ="))?;
+    Ok(Expr::Call {
+        function,
+        args: vec![a, b],
+        ty: SqlType::BOOL,
+    })
 }
 
 /// AND, OR, XOR, NOT: the arguments and the result are truth values.

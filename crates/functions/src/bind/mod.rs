@@ -175,19 +175,8 @@ pub fn case(
     otherwise: Option<Expr>,
     env: &TypeEnv,
 ) -> Result<Expr> {
-    let operand = operand.map(arguments::read_members);
-    let mut conditions = Vec::with_capacity(branches.len());
-    let mut values = Vec::with_capacity(branches.len() + 1);
-    for (when, then) in branches {
-        conditions.push(match &operand {
-            Some(operand) => {
-                let when = arguments::read_members(when);
-                call("=", case_operands(operand.clone(), when, env)?, env)?
-            }
-            None => arguments::condition(when),
-        });
-        values.push(then);
-    }
+    let (whens, mut values): (Vec<Expr>, Vec<Expr>) = branches.into_iter().unzip();
+    let conditions = case_conditions(operand, whens, env)?;
     let has_otherwise = otherwise.is_some();
     values.extend(otherwise);
     let ty = common::unify(&mut values, "case", env)?;
@@ -201,6 +190,27 @@ pub fn case(
         otherwise,
         ty,
     })
+}
+
+/// The conditions of a CASE. A simple one compares all texts under one collation, as IN does.
+fn case_conditions(operand: Option<Expr>, whens: Vec<Expr>, env: &TypeEnv) -> Result<Vec<Expr>> {
+    let Some(operand) = operand else {
+        return Ok(whens.into_iter().map(arguments::condition).collect());
+    };
+    let operand = arguments::read_members(operand);
+    let mut whens: Vec<Expr> = whens.into_iter().map(arguments::read_members).collect();
+    let is_text = |when: &Expr| operand.ty().is_string() && when.ty().is_string();
+    let mut text = operand.clone();
+    let mut texts = vec![&mut text];
+    texts.extend(whens.iter_mut().filter(|when| is_text(when)));
+    if texts.len() > 1 {
+        compare::under_one_collation(&mut texts, "case", env)?;
+    }
+    let compared = |when: Expr| match is_text(&when) {
+        true => compare::equal(text.clone(), when),
+        false => call("=", case_operands(operand.clone(), when, env)?, env),
+    };
+    whens.into_iter().map(compared).collect()
 }
 
 /// What a simple CASE compares. Unlike `=`, which compares documents, it compares two JSON values, or a JSON

@@ -20,7 +20,10 @@ pub(crate) static FAMILY: Family = Family {
     aliases: &[],
 };
 
-static FUNCTIONS: &[FunctionDef] = &[function("like", 2, 3, resolve, like).vector(like_vector)];
+// A wrong escape character is an error of the statement, whichever rows it has.
+static FUNCTIONS: &[FunctionDef] = &[function("like", 2, 3, resolve, like)
+    .vector(like_vector)
+    .infallible()];
 
 fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);

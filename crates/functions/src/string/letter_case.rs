@@ -34,9 +34,12 @@ const OLD_START: char = '\u{180}';
 /// character set does not have.
 pub(super) fn in_case(text: &str, collation: Collation, case: Case) -> String {
     let charset = collation.charset();
-    let changed = |c: char| match case {
-        Case::Upper => upper(c),
-        Case::Lower => lower(c),
+    let is_turkish = has_turkish_letters(collation);
+    let changed = |c: char| match (case, c) {
+        (Case::Upper, 'i') if is_turkish => DOTTED_I,
+        (Case::Lower, 'I') if is_turkish => DOTLESS_I,
+        (Case::Upper, c) => upper(c),
+        (Case::Lower, c) => lower(c),
     };
     if charset.is_unicode() {
         let has_old_table = has_old_table(collation);
@@ -56,6 +59,14 @@ pub(super) fn in_case(text: &str, collation: Collation, case: Case) -> String {
         _ => c,
     };
     text.chars().map(change).collect()
+}
+
+const DOTTED_I: char = '\u{130}';
+const DOTLESS_I: char = '\u{131}';
+
+/// Whether `i` and `I` are two letters. The Turkish collations of Unicode 9.0 have the cases of all others.
+fn has_turkish_letters(collation: Collation) -> bool {
+    collation.charset() == Charset::Latin5 || collation.name().ends_with("_turkish_ci")
 }
 
 /// Whether the collation is older than those of Unicode 5.2 and 9.0.
@@ -81,7 +92,7 @@ fn upper(c: char) -> char {
 fn lower(c: char) -> char {
     // The only upper-case letter with a lower-case form of two characters: the dotted i.
     match c {
-        '\u{130}' => 'i',
+        DOTTED_I => 'i',
         c => single(c.to_lowercase(), c),
     }
 }
@@ -103,6 +114,8 @@ mod tests {
         assert_eq!(upper("aßéÿœ", Collation::Latin1SwedishCi), "AßÉÿœ");
         assert_eq!(in_case("ŸŒÉ", Collation::Latin1SwedishCi, Case::Lower), "ŸŒé");
         assert_eq!(upper("ÿœʞƀ", Collation::Utf8mb4GeneralCi), "ŸŒʞƀ");
+        assert_eq!(upper("Iİiı", Collation::Utf8mb4TurkishCi), "IİİI");
+        assert_eq!(in_case("Iİiı", Collation::Latin5Bin, Case::Lower), "ıiiı");
         assert_eq!(upper("ʞƀ", Collation::Utf8mb40900AiCi), "\u{a7b0}Ƀ");
         assert_eq!(
             upper("\u{1f80}\u{10428}", Collation::Utf8mb4Bin),

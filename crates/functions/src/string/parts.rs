@@ -27,16 +27,17 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("substring", 2, 3, resolve_substring, substring),
-    function("left", 2, 2, resolve_left, left),
-    function("right", 2, 2, resolve_left, right),
-    function("trim", 1, 2, resolve_trim, |c, a| trim(c, a, true, true)),
-    function("trim leading", 1, 2, resolve_trim, |c, a| trim(c, a, true, false)),
+    function("substring", 2, 3, resolve_substring, substring).infallible(),
+    function("left", 2, 2, resolve_left, left).infallible(),
+    function("right", 2, 2, resolve_left, right).infallible(),
+    function("trim", 1, 2, resolve_trim, |c, a| trim(c, a, true, true)).infallible(),
+    function("trim leading", 1, 2, resolve_trim, |c, a| trim(c, a, true, false)).infallible(),
     function("trim trailing", 1, 2, resolve_trim, |c, a| {
         trim(c, a, false, true)
-    }),
-    function("ltrim", 1, 1, resolve_trim, |c, a| trim(c, a, true, false)),
-    function("rtrim", 1, 1, resolve_trim, |c, a| trim(c, a, false, true)),
+    })
+    .infallible(),
+    function("ltrim", 1, 1, resolve_trim, |c, a| trim(c, a, true, false)).infallible(),
+    function("rtrim", 1, 1, resolve_trim, |c, a| trim(c, a, false, true)).infallible(),
     function("lpad", 3, 3, resolve_pad, |c, a| pad(c, a, true)).nullability(Nullability::Always),
     function("rpad", 3, 3, resolve_pad, |c, a| pad(c, a, false)).nullability(Nullability::Always),
     function("insert", 4, 4, resolve_insert, insert),

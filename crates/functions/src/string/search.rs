@@ -22,14 +22,14 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    function("locate", 2, 3, resolve_locate, locate),
-    function("instr", 2, 2, resolve_instr, instr),
+    function("locate", 2, 3, resolve_locate, locate).infallible(),
+    function("instr", 2, 2, resolve_instr, instr).infallible(),
     function("replace", 3, 3, resolve_replace, replace),
-    function("strcmp", 2, 2, resolve_strcmp, strcmp),
+    function("strcmp", 2, 2, resolve_strcmp, strcmp).infallible(),
     function("field", 2, MANY, resolve_field, field)
         .sees_null()
         .nullability(Nullability::Never),
-    function("find_in_set", 2, 2, resolve_find_in_set, find_in_set),
+    function("find_in_set", 2, 2, resolve_find_in_set, find_in_set).infallible(),
     function("elt", 2, MANY, resolve_elt, elt)
         .sees_null()
         .nullability(Nullability::Always),

@@ -31,9 +31,13 @@ pub enum InPieces {
     Once,
     /// From so many rows before the current one and after it.
     Nearby { before: usize, after: usize },
+    /// From the rows of a frame that is found by values, or that has so many rows: they are in memory.
+    Sliding,
+    /// From the rows up to the last one of the frame, which is near the current one.
+    Growing,
 }
 
-/// The most rows around the current one that are held.
+/// The most rows around the current one that are held for calls that take a number of rows.
 const NEARBY_ROWS: usize = 8192;
 
 impl WindowCall {
@@ -58,18 +62,15 @@ impl WindowCall {
             WindowFunction::Lead => nearby(0, offset()?),
             WindowFunction::Lag => nearby(offset()?, 0),
             WindowFunction::FirstValue => match frame_extent {
-                Some(InPieces::Nearby { .. }) | None => frame_extent,
                 // The first row of the partition is in all frames.
-                Some(_) => Some(InPieces::Once),
+                Some(InPieces::ByRow | InPieces::ByPeers) => Some(InPieces::Once),
+                extent => extent,
             },
             WindowFunction::LastValue => match frame_extent {
                 Some(InPieces::ByRow) => Some(here),
                 extent => extent,
             },
-            WindowFunction::NthValue => {
-                frame_extent.filter(|extent| matches!(extent, InPieces::Nearby { .. }))
-            }
-            WindowFunction::Aggregate(_) => frame_extent,
+            WindowFunction::NthValue | WindowFunction::Aggregate(_) => frame_extent,
         })
     }
 }
@@ -86,7 +87,13 @@ fn of_frame(frame: &Frame, ctx: &EvalContext) -> Result<Option<InPieces>> {
         }
         _ => Ok::<usize, Error>(0),
     };
+    let is_moved_date = |bound: &FrameBound| match bound {
+        Preceding(edge) | Following(edge) => frame.unit == FrameUnit::Range && edge.ty().is_temporal(),
+        _ => false,
+    };
     Ok(match (frame.unit, &frame.start, &frame.end) {
+        // A date that cannot be moved has its edge after all rows, and a later row may have it before.
+        (_, start, end) if is_moved_date(start) || is_moved_date(end) => None,
         (_, UnboundedPreceding, UnboundedFollowing) => Some(InPieces::Once),
         (FrameUnit::Rows, UnboundedPreceding, CurrentRow) => Some(InPieces::ByRow),
         (FrameUnit::Range, UnboundedPreceding, CurrentRow) => Some(InPieces::ByPeers),
@@ -97,13 +104,20 @@ fn of_frame(frame: &Frame, ctx: &EvalContext) -> Result<Option<InPieces>> {
         ) => {
             let (start, end) = (rows(&frame.start)?, rows(&frame.end)?);
             let most = start.max(end);
-            nearby(most, most)
+            nearby(most, most).or(Some(InPieces::Sliding))
         }
+        (_, UnboundedPreceding, Preceding(_) | Following(_)) => Some(InPieces::Growing),
+        (
+            FrameUnit::Range,
+            CurrentRow | Preceding(_) | Following(_),
+            CurrentRow | Preceding(_) | Following(_),
+        ) => Some(InPieces::Sliding),
+        // Those up to the end of the partition grow from its last row to its first one.
         _ => None,
     })
 }
 
-/// What the calls of [`InPieces::ByRow`], [`InPieces::ByPeers`] and [`InPieces::Once`] give for the rows that have
+/// What the calls of [`InPieces::ByRow`], [`InPieces::ByPeers`], [`InPieces::Once`] and [`InPieces::Growing`] give for the rows that have
 /// been added so far.
 pub struct RunningCall<'c> {
     call: &'c WindowCall,
@@ -116,18 +130,24 @@ enum State<'c> {
     Aggregate(&'c AggregateCall, Box<Accumulator>),
     First(Option<ArrayRef>),
     Last(Option<ArrayRef>),
+    /// How many rows come up to the wanted one.
+    Nth(usize, Option<ArrayRef>),
 }
 
 impl<'c> RunningCall<'c> {
     /// # Errors
-    /// 1105 for another call.
-    pub fn new(call: &'c WindowCall) -> Result<Self> {
+    /// 1105 for another call; those of the expression that says which row NTH_VALUE takes.
+    pub fn new(call: &'c WindowCall, ctx: &EvalContext) -> Result<Self> {
         let state = match &call.function {
             WindowFunction::Aggregate(aggregate) => {
                 State::Aggregate(aggregate, Box::new(Accumulator::new(aggregate)?))
             }
             WindowFunction::FirstValue => State::First(None),
             WindowFunction::LastValue => State::Last(None),
+            WindowFunction::NthValue => {
+                let nth = call.function.row_count(&call.args);
+                State::Nth(nth.map_or(Ok(1), |nth| call.function.count(nth, ctx))?, None)
+            }
             _ => {
                 return Err(Error::internal(
                     "a window function that does not grow with its rows",
@@ -148,7 +168,7 @@ impl<'c> RunningCall<'c> {
     pub fn begin(&mut self, rows: &RecordBatch, ctx: &EvalContext) -> Result<()> {
         let args = match &self.state {
             State::Aggregate(aggregate, _) => &aggregate.args,
-            State::First(_) | State::Last(_) => &self.call.args,
+            State::First(_) | State::Last(_) | State::Nth(..) => &self.call.args,
         };
         let args = args.iter().map(|arg| eval_array(arg, rows, ctx));
         self.args = args.collect::<Result<_>>()?;
@@ -170,6 +190,11 @@ impl<'c> RunningCall<'c> {
             State::First(Some(_)) => {}
             State::First(value) => *value = one(rows.start),
             State::Last(value) => *value = one(rows.start + last),
+            State::Nth(_, Some(_)) => {}
+            State::Nth(left, value) => match left.checked_sub(rows.len()) {
+                None | Some(0) => *value = one(rows.start + left.saturating_sub(1)),
+                Some(more) => *left = more,
+            },
         }
         Ok(())
     }
@@ -187,8 +212,12 @@ impl<'c> RunningCall<'c> {
                 append(&mut out, Datum::of(&value), ty)?;
                 out.finish()
             }
-            State::First(Some(value)) | State::Last(Some(value)) => Arc::clone(value),
-            State::First(None) | State::Last(None) => arrow::array::new_null_array(&ty.arrow_type(), 1),
+            State::First(Some(value)) | State::Last(Some(value)) | State::Nth(_, Some(value)) => {
+                Arc::clone(value)
+            }
+            State::First(None) | State::Last(None) | State::Nth(_, None) => {
+                arrow::array::new_null_array(&ty.arrow_type(), 1)
+            }
         };
         finish_array(value, ty)
     }
@@ -197,7 +226,7 @@ impl<'c> RunningCall<'c> {
     pub fn size_bytes(&self) -> usize {
         match &self.state {
             State::Aggregate(_, accumulator) => accumulator.size_bytes(),
-            State::First(value) | State::Last(value) => {
+            State::First(value) | State::Last(value) | State::Nth(_, value) => {
                 value.as_ref().map_or(0, |value| value.get_buffer_memory_size())
             }
         }

@@ -23,6 +23,9 @@ pub fn build(
         all.columns.extend(idle);
         return build(builder, input, columns, &all);
     }
+    if let Some(written) = in_written_order(builder, &columns, want) {
+        return build(builder, input, columns, &written);
+    }
     let shown = made(&columns, &want.columns)?;
     let sort_columns: Vec<ColumnId> = want
         .sort_columns
@@ -97,6 +100,23 @@ fn idle_assignments(builder: &Builder<'_>, columns: &[(ColumnId, Expr)], want: &
         functions::eval::assigns(expr) && !want.columns.contains(id) && !want.sort_columns.contains(id)
     };
     columns.iter().filter(is_idle).map(|(id, _)| *id).collect()
+}
+
+/// Columns that assign to variables are computed in the order in which the query lists them, those that only a sort
+/// needs included. `None` if they are, or if what is above takes columns by position.
+fn in_written_order(builder: &Builder<'_>, columns: &[(ColumnId, Expr)], want: &Want) -> Option<Want> {
+    let assigns = |(_, expr): &(ColumnId, Expr)| functions::eval::assigns(expr);
+    if !builder.env.assigns || want.exact || !columns.iter().any(assigns) {
+        return None;
+    }
+    let wanted = want.all_columns().0;
+    let listed = columns.iter().map(|(id, _)| *id);
+    let written: Vec<ColumnId> = listed.filter(|id| wanted.contains(id)).collect();
+    (written != want.columns).then(|| Want {
+        columns: written,
+        sort_columns: Vec::new(),
+        ..want.clone()
+    })
 }
 
 /// All of the input's columns count, shown or not.

@@ -3,7 +3,7 @@
 use schema::definition::{self, AlterChange, AlterWay, Ddl, Position};
 use schema::model::{Column, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
-use schema::sharded_id;
+use schema::{sharded_id, temporary};
 use types::{Collation, Error, Result, SqlType, TypeKind, errno};
 
 use super::added_index::add_index;
@@ -41,6 +41,7 @@ pub(super) fn bind_alter_table(
         (false, false) => PrivilegeSet::of(&[Privilege::Alter]),
     };
     let table = binder.base_table(name, privileges)?;
+    check_lock_alone(items, options, &table)?;
     let mut changes = Vec::with_capacity(items.len());
     // New columns take the collation that the statement gives the table, if it gives one.
     let collation = new_collation(binder, items)?.unwrap_or(table.collation);
@@ -64,6 +65,24 @@ pub(super) fn bind_alter_table(
         changes,
         way: way(options),
     })
+}
+
+/// # Errors
+/// 1845 for a lock that others can share, if the statement changes nothing.
+fn check_lock_alone(items: &[AlterItem], options: AlterOptions, table: &Table) -> Result<()> {
+    let is_alone = items.is_empty() && options.validation.is_none();
+    let is_shared = matches!(options.lock, AlterLock::None | AlterLock::Shared);
+    let is_in_place = matches!(
+        options.algorithm,
+        AlterAlgorithm::Default | AlterAlgorithm::Inplace
+    );
+    match is_alone && is_shared && is_in_place && !temporary::is_id(table.id) {
+        false => Ok(()),
+        true => Err(Error::new(
+            errno::ER_ALTER_OPERATION_NOT_SUPPORTED,
+            "LOCK=NONE/SHARED is not supported for this operation. Try LOCK=EXCLUSIVE.",
+        )),
+    }
 }
 
 /// # Errors
@@ -298,12 +317,22 @@ fn convert_to(
 }
 
 /// The collation of CONVERT TO.
+///
+/// # Errors
+/// 1253 if it is not of the database's character set, and DEFAULT is converted to.
 fn converted_to(binder: &Binder<'_>, options: &DatabaseOptions, table: &Table) -> Result<Collation> {
     // [`new_collation`] has given the warnings.
     let written = collation::of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
+    if options.charset.is_some()
+        && let Some(collation) = written
+    {
+        return Ok(collation);
+    }
+    let of_database = binder.env.schema.require_database(&table.database)?.collation;
     match written {
-        Some(collation) => Ok(collation),
-        None => Ok(binder.env.schema.require_database(&table.database)?.collation),
+        None => Ok(of_database),
+        Some(collation) if collation.charset() == of_database.charset() => Ok(collation),
+        Some(collation) => Err(collation::mismatch(collation, of_database.charset())),
     }
 }
 

@@ -9,10 +9,11 @@ use super::bound_block::{BoundBlock, is_constant};
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::from_place::filtered;
 use super::grouping::{Groups, rollup_order};
+use super::over_items::over_items;
 use super::relation::type_in_temporary_table;
 use super::subqueries::Subqueries;
 use super::window::windowed;
-use super::{Binder, hints, limit};
+use super::{Binder, hints, limit, volatile_items};
 use crate::logical::{ColumnId, Logical, columns_of};
 use crate::plan::{OutputLimit, SortKey};
 
@@ -90,6 +91,10 @@ pub fn operators(
     let (root, ids, in_order) = if bound.distinct {
         let (sorted, ids, by_hidden) = distinct_rows(binder, rel, &exprs, bound.order_by)?;
         (limited(sorted, limit), ids, by_hidden)
+    } else if volatile_items::precede_order(&exprs, &bound.order_by) {
+        let rows = of_shown_rows.applied_to(rel);
+        let (sorted, ids) = volatile_items::sorted_items(binder, rows, &exprs, bound.order_by)?;
+        (limited(sorted, limit), ids, false)
     } else {
         // The rows that LIMIT and OFFSET leave out are not computed: their items do not fail.
         let mut rows = limited(sorted(rel, bound.order_by.clone()), limit);
@@ -291,31 +296,4 @@ fn distinct_rows(
         };
     }
     Ok((rel, ids, by_hidden))
-}
-
-/// An expression over the columns of the items, instead of what they are made of. Columns that are in none
-/// of them come as `hidden` lists them.
-fn over_items(
-    binder: &Binder<'_>,
-    expr: &Expr,
-    items: &[Expr],
-    ids: &[ColumnId],
-    hidden: &mut Vec<(ColumnId, Expr)>,
-) -> Result<Expr> {
-    if let Some(index) = items.iter().position(|item| item == expr) {
-        return Ok(Expr::column(ids[index].0, expr.ty(), expr.nullable()));
-    }
-    if matches!(expr, Expr::Column { .. }) {
-        let same = hidden
-            .iter()
-            .find(|(_, column)| column == expr)
-            .map(|(id, _)| *id);
-        let id = same.unwrap_or_else(|| {
-            let id = binder.new_column();
-            hidden.push((id, expr.clone()));
-            id
-        });
-        return Ok(Expr::column(id.0, expr.ty(), expr.nullable()));
-    }
-    expr.of_parts(&mut |part| over_items(binder, part, items, ids, hidden))
 }

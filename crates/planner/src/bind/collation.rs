@@ -173,22 +173,22 @@ pub(super) fn collation_of_clauses(
     charset
         .and_then(deprecated_charset)
         .into_iter()
-        .for_each(|w| binder.warn(w));
+        .for_each(|w| binder.warn_of_text(w));
     let named = collation.and_then(Collation::from_name);
     named
         .and_then(deprecated_collation)
         .into_iter()
-        .for_each(|w| binder.warn(w));
+        .for_each(|w| binder.warn_of_text(w));
     of_clauses(charset, collation)
 }
 
 /// The same for a column's type.
 pub(super) fn collation_of_type(binder: &Binder<'_>, ty: &DataType) -> Result<Option<Collation>> {
     for attribute in &ty.deprecated {
-        binder.warn(deprecated_attribute(attribute));
+        binder.warn_of_text(deprecated_attribute(attribute));
     }
     if ty.national {
-        binder.warn(deprecated_national());
+        binder.warn_of_text(deprecated_national());
         return of_clauses(ty.charset.as_deref(), ty.collation.as_deref());
     }
     if ty.deprecated.contains(&"UNICODE") {

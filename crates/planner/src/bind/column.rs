@@ -290,7 +290,7 @@ fn floating(binder: &Binder<'_>, name: &str, ty: &DataType) -> Result<SqlType> {
 fn year(binder: &Binder<'_>, ty: &DataType) -> Result<SqlType> {
     match ty.length {
         None => {}
-        Some(4) => binder.warn(Warning::warning(
+        Some(4) => binder.warn_of_text(Warning::warning(
             ER_WARN_DEPRECATED_SYNTAX,
             "'YEAR(4)' is deprecated and will be removed in a future release. Please use YEAR instead",
         )),
@@ -326,7 +326,7 @@ pub(super) fn warn_of_digits(binder: &Binder<'_>) {
 }
 
 fn deprecated(binder: &Binder<'_>, message: &str) {
-    binder.warn(Warning::warning(
+    binder.warn_of_text(Warning::warning(
         ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
         message,
     ));

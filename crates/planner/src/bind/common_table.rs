@@ -305,7 +305,7 @@ fn parts(
         1 => operands
             .pop()
             .ok_or_else(|| Error::internal("a set operation has no operand")),
-        _ => binder.combined(operands, operators),
+        _ => binder.combined(operands, &operators),
     }
 }
 

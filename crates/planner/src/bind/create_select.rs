@@ -2,13 +2,14 @@
 //!
 //! Source: manual 13.1.20.4, "CREATE TABLE ... SELECT Statement".
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use schema::definition::Ddl;
 use schema::limits;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
-use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody};
+use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody, TableElement};
 use types::{Error, Result, SqlType, TypeKind};
 
 use super::write::refuse_generated_column;
@@ -16,6 +17,23 @@ use super::{Binder, column, create_table, foreign_key, query_definition};
 use crate::command::{Command, CreateTableSelect};
 use crate::foreign_key::RowChanges;
 use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
+
+/// The statement with its columns spelled as the query spells them.
+fn spelled_as_selected<'a>(create: &'a CreateTable, names: &[String]) -> Cow<'a, CreateTable> {
+    let mut create = Cow::Borrowed(create);
+    for at in 0..create.elements.len() {
+        let TableElement::Column(column) = &create.elements[at] else {
+            continue;
+        };
+        let selected = names.iter().find(|name| types::same_name(name, &column.name));
+        if let Some(name) = selected.filter(|name| **name != column.name)
+            && let TableElement::Column(column) = &mut create.to_mut().elements[at]
+        {
+            column.name.clone_from(name);
+        }
+    }
+    create
+}
 
 pub(super) fn bind_create_table_select(
     binder: &Binder<'_>,
@@ -29,9 +47,11 @@ pub(super) fn bind_create_table_select(
     };
     (binder.env.check_table)(&name.database, &name.name, needs.into())?;
     let bound = binder.query(&select.query, None)?;
-    let zero_dates = !binder.env.sql_mode.no_zero_date;
+    let target = query_definition::Target::Table {
+        zero_dates: !binder.env.sql_mode.no_zero_date,
+    };
     let mut selected: Vec<Column> =
-        query_definition::columns_of_query(binder, &select.query, &bound.columns, zero_dates);
+        query_definition::columns_of_query(binder, &select.query, &bound.columns, target);
     // Integers of several rows of VALUES are BIGINT in a table, though not in a result.
     let is_values = matches!(&select.query.body, QueryBody::Values(rows) if rows.len() > 1);
     for (column, source) in selected.iter_mut().zip(&bound.columns) {
@@ -51,7 +71,8 @@ pub(super) fn bind_create_table_select(
     }
     limits::check_distinct_columns(selected.iter().map(|column| column.name.as_str()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
-    let ddl = create_table::bind_create_table(binder, create, selected)?;
+    let create = spelled_as_selected(create, &names);
+    let ddl = create_table::bind_create_table(binder, &create, selected)?;
     let Ddl::CreateTable { name, definition, .. } = &ddl else {
         return Err(Error::internal("the statement is not CREATE TABLE"));
     };

@@ -152,7 +152,7 @@ impl Binder<'_> {
     fn assignment(&self, name: &str, value: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
         defined_view::check_in_view(self)?;
         self.not_cacheable();
-        self.warn(Warning::warning(
+        self.warn_of_text(Warning::warning(
             crate::errno::ER_WARN_DEPRECATED_SYNTAX,
             ASSIGNMENT_DEPRECATED,
         ));
@@ -426,15 +426,24 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let operand = operand.map(|e| self.scalar(e, context)).transpose()?;
+        // Only the values are in the CASE's own place.
+        let apart = Context {
+            parameters: None,
+            ..*context
+        };
+        let written = operand;
+        let operand = operand.map(|e| self.scalar(e, &apart)).transpose()?;
         let hint = operand.as_ref().map(Expr::ty);
         let mut conditions = Vec::with_capacity(branches.len());
         let mut values = Vec::with_capacity(branches.len() + 1);
         for (when, then) in branches {
-            conditions.push(self.hinted(when, hint, context)?);
+            conditions.push(self.hinted(when, hint, &apart)?);
             values.push(then);
         }
         values.extend(otherwise);
+        if let (Some(ast::Expr::Parameter(index)), Some(first)) = (written, conditions.first()) {
+            parameter::announce(self, *index, first.ty());
+        }
         let mut values = parameter::operands(self, "case", &values, context)?;
         let otherwise = values.split_off(conditions.len()).pop();
         let branches = conditions.into_iter().zip(values).collect();
@@ -540,11 +549,13 @@ impl Binder<'_> {
                 "Incorrect arguments to NAME_CONST",
             ));
         }
-        if lower == "found_rows" && args.is_empty() {
-            self.warn_each_time(Warning::warning(
-                crate::errno::ER_WARN_DEPRECATED_SYNTAX,
-                "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.",
-            ));
+        let deprecated = match (lower.as_str(), args) {
+            ("found_rows", []) => Some(FOUND_ROWS_DEPRECATED),
+            ("json_merge", _) => Some(JSON_MERGE_DEPRECATED),
+            _ => None,
+        };
+        if let Some(message) = deprecated {
+            self.warn_each_time(Warning::warning(crate::errno::ER_WARN_DEPRECATED_SYNTAX, message));
         }
         let mut bound = self.arguments(&lower, args, context)?;
         if lower.starts_with("json_") {
@@ -731,6 +742,12 @@ fn unknown_position(position: &str) -> Error {
 
 const ASSIGNMENT_DEPRECATED: &str = "Setting user variables within expressions is deprecated and will be removed in a future \
      release. Consider alternatives: 'SET variable=expression, ...', or 'SELECT expression(s) INTO variables(s)'.";
+
+const FOUND_ROWS_DEPRECATED: &str =
+    "FOUND_ROWS() is deprecated and will be removed in a future release. Consider using COUNT(*) instead.";
+
+const JSON_MERGE_DEPRECATED: &str = "'JSON_MERGE' is deprecated and will be removed in a future release. Please use \
+     JSON_MERGE_PRESERVE/JSON_MERGE_PATCH instead";
 
 const BINARIZE_DEPRECATED: &str =
     "'BINARY expr' is deprecated and will be removed in a future release. Please use CAST instead";

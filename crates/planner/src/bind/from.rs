@@ -23,7 +23,7 @@ use super::{
     Binder, common_table, defined_view, hints, join, json_table, read_and_written, resolution, view,
 };
 use crate::errno::{ER_TOO_MANY_TABLES, ER_VIEW_SELECT_TMPTABLE};
-use crate::logical::{Get, Logical};
+use crate::logical::{CommonTable, Get, Logical};
 use crate::object_access::{ColumnIds, LockMode, OneOf, TableNeeds};
 use crate::plan::{Locking, LockingWait};
 use schema::privilege::PrivilegeSet;
@@ -227,8 +227,27 @@ impl Binder<'_> {
         self.derived_depth.set(self.derived_depth.get() - 1);
         let query = query?;
         let columns = named_columns(query.relation_columns(), &table.columns)?;
-        let root = hints::of_derived(self, query.root, &table.alias);
+        let mut root = hints::of_derived(self, query.root, &table.alias);
+        if self.assigns && !reaches_left && assigns(&root) {
+            root = self.made_at_once(root);
+        }
         Ok(From::of_columns(root, &table.alias, columns, reaches_left))
+    }
+
+    /// Rows that are all made before the first of them is used: what they assign to variables is seen by the query
+    /// around them as it is after the last one.
+    fn made_at_once(&self, definition: Logical) -> Logical {
+        let id = self.new_common_table();
+        let columns = definition.output();
+        Logical::With {
+            id,
+            definition: Box::new(definition),
+            body: Box::new(Logical::CommonTable(CommonTable {
+                id,
+                columns,
+                recursive: false,
+            })),
+        }
     }
 
     fn query_of_derived(
@@ -276,6 +295,13 @@ impl Binder<'_> {
         };
         join::joined(self, left, right, Joined::Written(join), place)
     }
+}
+
+/// Whether rows assign to variables.
+fn assigns(rel: &Logical) -> bool {
+    let mut assigns = false;
+    rel.walk(&mut |rel| rel.expressions(&mut |expr| assigns |= functions::assigns(expr)));
+    assigns
 }
 
 /// The relations to the left of the next one.

@@ -13,7 +13,10 @@ use types::{Error, Result, Warning, errno};
 
 use super::scope::Scope;
 use super::{Binder, hint_conflicts};
-use crate::errno::{ER_UNRESOLVED_HINT_NAME, ER_UNSUPPORTED_MAX_EXECUTION_TIME};
+use crate::errno::{
+    ER_HINTS_NOT_SUPPORTED, ER_RESOURCE_GROUP_BIND_FAILED, ER_RESOURCE_GROUP_NOT_EXISTS,
+    ER_UNRESOLVED_HINT_NAME, ER_UNSUPPORTED_MAX_EXECUTION_TIME,
+};
 use crate::logical::{Logical, OrderPlace, OrderRule};
 
 /// The hints of the blocks that are being bound.
@@ -46,8 +49,9 @@ pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
         let Hint::QueryBlockName(name) = hint else {
             continue;
         };
-        let is_known = state.names.iter().any(|known| known.eq_ignore_ascii_case(name));
-        if names.len() > 1 || is_known {
+        let known = state.names.iter().find(|known| known.eq_ignore_ascii_case(name));
+        if names.len() > 1 || known.is_some() {
+            let name = known.unwrap_or(name);
             binder.warn_each_time(hint_conflicts::conflict(&format!("QB_NAME(`{name}`)")));
             continue;
         }
@@ -70,10 +74,43 @@ pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
     state.addressed = others;
     own.extend(here.into_iter().map(|(_, hint)| hint));
     let own = hint_conflicts::without_conflicts(binder, own);
+    report_resource_group(binder, &own, number);
     state.blocks.push(BlockOfHints { number, hints: own });
     if let Some(error) = hints.and_then(|hints| hints.error.as_ref()) {
         binder.warn_each_time(Warning::warning(errno::ER_PARSE_ERROR, error));
     }
+}
+
+/// RESOURCE_GROUP: there are only MySQL's own groups, and sessions are in one of them. The last hint counts; it has to be
+/// one of the statement's first block.
+fn report_resource_group(binder: &Binder<'_>, hints: &[Hint], block: usize) {
+    let group = hints.iter().rev().find_map(|hint| match hint {
+        Hint::ResourceGroup(name) => Some(name),
+        _ => None,
+    });
+    let Some(name) = group else { return };
+    // INSERT is a block here, but for MySQL its query is the first one.
+    let first = if binder.verb.get() == "INSERT" { 2 } else { 1 };
+    let (code, message) = match name {
+        _ if block > first => (
+            ER_HINTS_NOT_SUPPORTED,
+            "Hints aren't supported in Subquery or Stored procedure or Trigger".to_owned(),
+        ),
+        name if name.eq_ignore_ascii_case("USR_default") => return,
+        name if name.eq_ignore_ascii_case("SYS_default") => (
+            ER_RESOURCE_GROUP_BIND_FAILED,
+            format!(
+                "Unable to bind resource group {name} with thread id ({}).(System resource group can't be bound with a session \
+                 thread).",
+                binder.env.thread
+            ),
+        ),
+        name => (
+            ER_RESOURCE_GROUP_NOT_EXISTS,
+            format!("Resource Group '{name}' does not exist."),
+        ),
+    };
+    binder.warn_each_time(Warning::warning(code, message));
 }
 
 pub(super) fn leave_block(binder: &Binder<'_>) {
@@ -325,11 +362,7 @@ fn name_of(hint: &Hint) -> &'static str {
         Hint::QueryBlockName(_) => "QB_NAME",
         Hint::ResourceGroup(_) => "RESOURCE_GROUP",
         Hint::JoinFixedOrder { .. } => "JOIN_FIXED_ORDER",
-        Hint::JoinOrder { kind, .. } => match kind {
-            JoinOrderKind::Order => "JOIN_ORDER",
-            JoinOrderKind::Prefix => "JOIN_PREFIX",
-            JoinOrderKind::Suffix => "JOIN_SUFFIX",
-        },
+        Hint::JoinOrder { kind, .. } => hint_conflicts::name_of_order(*kind),
         Hint::Index { name, .. } | Hint::Strategy { name, .. } | Hint::Subquery { name, .. } => name,
     }
 }

@@ -288,7 +288,7 @@ fn rows_of_queries(
         1 => operands.pop(),
         _ => {
             let operators = vec![(SetOperator::Union, true); operands.len() - 1];
-            Some(binder.combined(operands, operators)?)
+            Some(binder.combined(operands, &operators)?)
         }
     };
     let bound = bound.ok_or_else(|| Error::internal("an INSERT without rows"))?;

@@ -108,7 +108,10 @@ fn insert_through(
         written_view::bind_written_view(inner, view, &query)
     })?;
     let Some((rows, columns, written)) = merged.filter(|_| view.is_updatable) else {
-        return Err(refused());
+        return Err(match binder.verb.get() {
+            "LOAD" => write_target::not_updatable_by(binder, &definition.name),
+            _ => refused(),
+        });
     };
     if written.others > 0 {
         return Err(refused());

@@ -77,9 +77,7 @@ fn temporal(binder: &Binder<'_>, kind: TemporalKind, text: &str) -> Result<Expr>
         return Err(incorrect());
     }
     for warning in warnings {
-        // The next execution must raise it as well.
-        binder.not_cacheable();
-        binder.warn(warning);
+        binder.warn_each_time(warning);
     }
     Ok(Expr::literal(value, ty))
 }
@@ -225,18 +223,15 @@ pub(super) fn as_stored_number(binder: &Binder<'_>, written: &ast::Expr, bound: 
     }
 }
 
-/// The warning is raised by the next execution as well.
 fn invalid(binder: &Binder<'_>, bytes: &[u8], charset: Charset) {
-    binder.not_cacheable();
-    binder.warn(Warning::warning(
+    binder.warn_each_time(Warning::warning(
         errno::ER_INVALID_CHARACTER_STRING,
         charset.invalid_message(bytes),
     ));
 }
 
 fn not_converted(binder: &Binder<'_>, bytes: &[u8], from: Charset) {
-    binder.not_cacheable();
-    binder.warn(Warning::warning(
+    binder.warn_each_time(Warning::warning(
         errno::ER_INVALID_CHARACTER_STRING,
         functions::cannot_convert_text(bytes, from, binder.types.collation.charset()),
     ));
@@ -328,9 +323,7 @@ fn of_too_many_digits(binder: &Binder<'_>, text: &str) -> Option<Decimal> {
     if whole.trim_start_matches('0').len() <= WHOLE_DIGITS_MAX {
         return None;
     }
-    // The next execution must raise the warning as well.
-    binder.not_cacheable();
-    binder.warn(Warning::warning(
+    binder.warn_each_time(Warning::warning(
         errno::ER_TRUNCATED_WRONG_VALUE,
         format!("Truncated incorrect DECIMAL value: '{}'", whole.get(extra..)?),
     ));

@@ -69,6 +69,7 @@ mod name_lookup;
 mod names;
 mod on_duplicate;
 mod output;
+mod over_items;
 mod parameter;
 mod partition;
 mod partition_error;
@@ -93,6 +94,7 @@ mod table_options;
 mod values;
 mod view;
 mod view_definition;
+mod volatile_items;
 mod window;
 mod write;
 mod write_target;
@@ -108,7 +110,7 @@ use types::{Error, Result, SqlType, Value, Warning, errno};
 
 use crate::command::Bound;
 use crate::command::Command;
-use crate::env::BindEnv;
+use crate::env::{BindEnv, PlannedFor};
 use crate::errno::ER_WRONG_VALUE;
 use crate::logical::{Column, ColumnId, CommonTableId, Logical, LogicalQuery, LogicalStatement};
 use crate::object_access::Accesses;
@@ -371,7 +373,7 @@ impl<'a> Binder<'a> {
         }
         for _ in 0..self.types.notes.json_truths.take() {
             self.not_cacheable();
-            self.warn(Warning::warning(ER_JSON_AS_TRUTH, JSON_AS_TRUTH));
+            self.warn_of_text(Warning::warning(ER_JSON_AS_TRUTH, JSON_AS_TRUTH));
         }
         let incorrect = self.types.notes.incorrect.take();
         let no_dates = self.types.notes.no_dates.take();
@@ -450,14 +452,25 @@ impl<'a> Binder<'a> {
         self.cacheable.set(false);
     }
 
-    /// A warning that each execution has to give.
+    /// [`Self::warn_of_text`] of a statement whose plan does not keep its warnings.
     pub fn warn_each_time(&self, warning: Warning) {
         self.not_cacheable();
-        self.warn(warning);
+        self.warn_of_text(warning);
     }
 
+    /// A warning of what the text says, which MySQL gives as it reads the text: PREPARE gives it, and executions of
+    /// the prepared statement do not.
+    pub fn warn_of_text(&self, warning: Warning) {
+        if self.env.planned_for != PlannedFor::Execute {
+            self.env.warnings.push(warning);
+        }
+    }
+
+    /// A warning of what the statement does, which its executions give, and PREPARE does not.
     pub fn warn(&self, warning: Warning) {
-        self.env.warnings.push(warning);
+        if self.env.planned_for != PlannedFor::Prepare {
+            self.env.warnings.push(warning);
+        }
     }
 
     /// The named database, or the default one.

@@ -362,7 +362,7 @@ impl ItemsAndKeys<'_, '_> {
         }
         match (item, key) {
             (Some(item), Some(key)) if item != key => {
-                self.binder.warn(Warning::warning(
+                self.binder.warn_of_text(Warning::warning(
                     errno::ER_NON_UNIQ_ERROR,
                     ambiguous_text(&full_name(name), HAVING_CLAUSE),
                 ));
@@ -437,7 +437,7 @@ pub(super) fn group_name(
         (Some(item), Ok(_)) if is_joined_by && is_by_name => Ok(item.clone()),
         (Some(_), Err(ambiguous)) if !is_by_name => Err(ambiguous),
         (Some(item), Ok(Some(column))) if *item != column => {
-            binder.warn(Warning::warning(
+            binder.warn_of_text(Warning::warning(
                 errno::ER_NON_UNIQ_ERROR,
                 ambiguous_text(&full_name(name), GROUP_STATEMENT),
             ));

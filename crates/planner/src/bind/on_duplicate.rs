@@ -271,7 +271,7 @@ impl Names for DuplicateNames<'_, '_> {
             .table
             .find(name)
             .ok_or_else(|| unknown_column(name, FIELD_LIST))?;
-        self.binder.warn(Warning::warning(
+        self.binder.warn_of_text(Warning::warning(
             crate::errno::ER_WARN_DEPRECATED_SYNTAX,
             "'VALUES function' is deprecated and will be removed in a future release. Please use an alias (INSERT INTO ... \
              VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col instead",

@@ -56,7 +56,8 @@ pub(super) fn bind_items(
             }
             SelectItem::Expr { expr, name, aliased } => {
                 let mut item = bind_item(binder, expr, name, scope, context)?;
-                if let (false, Some(column)) = (*aliased, item.column) {
+                // The query of a view that is being defined names its columns as it spells them.
+                if let (false, Some(column), None) = (*aliased, item.column, &binder.defined) {
                     let relation = scope.relation(column);
                     if relation.keeps_spelling(column.position) {
                         item.name = relation.name(column.position).to_owned();

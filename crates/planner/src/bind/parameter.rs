@@ -87,22 +87,35 @@ pub(super) fn operands(
     context: &Context<'_>,
 ) -> Result<Vec<Expr>> {
     let waits = |arg: &ast::Expr| !binder.env.literal_params && is_untyped(arg);
+    // An argument that has a type takes none from the call's own place.
+    let apart = Context {
+        parameters: None,
+        ..*context
+    };
     let mut bound = Vec::with_capacity(args.len());
     for arg in args {
         bound.push(match waits(arg) {
             true => None,
-            false => Some(binder.scalar(arg, context)?),
+            false => Some(binder.scalar(arg, &apart)?),
         });
     }
     let mut all = Vec::with_capacity(args.len());
     for (position, arg) in args.iter().enumerate() {
         all.push(match (&bound[position], arg) {
             (None, ast::Expr::Parameter(index)) => {
+                if is_row_count(function, position) {
+                    note_row_count(binder, arg);
+                }
                 let place = place(binder, function, position, args, &bound, context.parameters);
                 if let (None, Some(ty)) = (place, of_argument(function, position, args)) {
                     announce(binder, *index, ty);
                 }
-                of_place(binder, *index, place)?
+                // NULLIF shows a date as it was sent.
+                let compared = match (function, place) {
+                    ("nullif", None) => beside(bound.iter()),
+                    _ => None,
+                };
+                of_place(binder, *index, place, compared)?
             }
             (Some(expr), _) => expr.clone(),
             (None, arg) => {
@@ -116,6 +129,25 @@ pub(super) fn operands(
         });
     }
     Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
+}
+
+/// Whether an argument is a number of rows of a window, or of parts of it.
+fn is_row_count(function: &str, position: usize) -> bool {
+    matches!(
+        (function, position),
+        ("lag" | "lead" | "nth_value", 1) | ("ntile", 0)
+    )
+}
+
+/// Notes that a parameter is a number of rows of a window.
+pub(super) fn note_row_count(binder: &Binder<'_>, written: &ast::Expr) {
+    if let ast::Expr::Parameter(index) = written
+        && let Some(places) = binder.env.places
+        && let Some(place) = places.borrow_mut().get_mut(*index)
+    {
+        place.counts_rows = true;
+        place.announced = Some(COUNT);
+    }
 }
 
 /// Whether an expression is a parameter, or computed of parameters alone by operations that take any type: its place
@@ -132,21 +164,38 @@ fn is_untyped(expr: &ast::Expr) -> bool {
         } => is_untyped(operand),
         ast::Expr::Function { name, args } => {
             let takes_any = ["coalesce", "ifnull", "greatest", "least"];
-            takes_any.iter().any(|any| name.eq_ignore_ascii_case(any)) && args.iter().all(is_untyped)
+            let chosen = match args.as_slice() {
+                [_, values @ ..] if name.eq_ignore_ascii_case("if") => values,
+                args if takes_any.iter().any(|any| name.eq_ignore_ascii_case(any)) => args,
+                _ => return false,
+            };
+            chosen.iter().all(is_untyped)
         }
+        ast::Expr::Case {
+            branches, otherwise, ..
+        } => branches
+            .iter()
+            .map(|(_, then)| then)
+            .chain(otherwise.as_deref())
+            .all(is_untyped),
         _ => false,
     }
 }
 
-/// A parameter in a place of this type.
-fn of_place(binder: &Binder<'_>, index: usize, place: Option<SqlType>) -> Result<Expr> {
+/// A parameter in a place of this type. `hint`: its type where the statement is prepared, if the place has none.
+fn of_place(
+    binder: &Binder<'_>,
+    index: usize,
+    place: Option<SqlType>,
+    hint: Option<SqlType>,
+) -> Result<Expr> {
     if let Some(places) = binder.env.places
         && let Some(derived) = places.borrow_mut().get_mut(index)
     {
         derived.converted = place;
         derived.announced = place.or(derived.announced);
     }
-    let parameter = binder.parameter(index, place)?;
+    let parameter = binder.parameter(index, place.or(hint))?;
     match place {
         Some(ty) if parameter.ty().is_string() && (ty.is_numeric() || ty.is_temporal()) => {
             bind::cast(parameter, ty)
@@ -187,6 +236,7 @@ fn place(
             ),
             Some(ty) => Some(ty).filter(SqlType::is_numeric),
         },
+        "nullif" if position == 0 && of_values(bound).is_some_and(|ty| ty.is_temporal()) => None,
         "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "case" => of_values(bound),
         "if" | "nth of" if position > 0 => of_values(bound.get(1..).unwrap_or_default()),
         "lag" | "lead" if position != 1 => beside(bound.iter().take(1).chain(bound.iter().skip(2))),

@@ -14,8 +14,8 @@ use types::{Error, Result, Value, quoted};
 use super::comment::{self, Commented};
 use super::context::Context;
 use super::engine::{Engine, engine_named};
-use super::names::Names;
-use super::partition_error::{too_many, unknown_partition_column};
+use super::names::{FIELD_LIST, Names, unknown_column, unknown_without_tables};
+use super::partition_error::{PARTITION_FUNCTION, too_many};
 use super::partition_function::check_value;
 use super::table_options::{OptionsOf, check_tablespace};
 use super::{Binder, stored};
@@ -277,7 +277,10 @@ fn partition_value(
     is_number: bool,
     partition: &str,
 ) -> Result<Bound> {
-    let bound = binder.scalar(written, &Context::of(&NoColumns))?;
+    let names = NoColumns {
+        clause: if is_number { PARTITION_FUNCTION } else { FIELD_LIST },
+    };
+    let bound = binder.scalar(written, &Context::of(&names))?;
     check_value(written, &bound)?;
     let eval = EvalContext {
         sql_mode: binder.env.sql_mode,
@@ -310,15 +313,27 @@ fn literal_text(bound: &Expr, value: &Value) -> String {
 }
 
 /// The values of partitions name no columns.
-struct NoColumns;
+struct NoColumns {
+    /// What the error calls their place.
+    clause: &'static str,
+}
+
+impl NoColumns {
+    fn unknown(&self, name: &ColumnName) -> Error {
+        match self.clause {
+            FIELD_LIST => unknown_without_tables(name, FIELD_LIST),
+            clause => unknown_column(name, clause),
+        }
+    }
+}
 
 impl Names for NoColumns {
     fn column(&self, name: &ColumnName) -> Result<functions::Expr> {
-        Err(unknown_partition_column(&name.column))
+        Err(self.unknown(name))
     }
 
     fn values(&self, name: &ColumnName) -> Result<functions::Expr> {
-        Err(unknown_partition_column(&name.column))
+        Err(self.unknown(name))
     }
 }
 

@@ -2,11 +2,13 @@
 
 use types::{Error, errno};
 
+pub const PARTITION_FUNCTION: &str = "partition function";
+
 /// Error 1054.
 pub fn unknown_partition_column(name: &str) -> Error {
     Error::new(
         errno::ER_BAD_FIELD_ERROR,
-        format!("Unknown column '{name}' in 'partition function'"),
+        format!("Unknown column '{name}' in '{PARTITION_FUNCTION}'"),
     )
 }
 

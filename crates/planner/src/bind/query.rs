@@ -23,6 +23,12 @@ use crate::plan::{OutputLimit, ResultColumn, SortKey};
 /// How many queries may be around a query (MySQL's MAX_SELECT_NESTING).
 const NESTING_MAX: usize = 63;
 
+/// How many queries a UNION may have. (MySQL's limit is the stack of a thread: between 5,000 and 10,000.)
+const UNION_PARTS_MAX: usize = 10_000;
+
+/// With more queries than this, a UNION is planned as a balanced tree.
+const CHAIN_MAX: usize = 64;
+
 impl Binder<'_> {
     /// A query whose rows another one, or an expression of it, takes.
     pub fn query(&self, query: &Query, outer: Option<&Context<'_>>) -> Result<BoundQuery> {
@@ -173,24 +179,30 @@ impl Binder<'_> {
             limits_time: false,
             ..first_place
         };
-        if rest.len() > PARTS_MAX {
+        let operators: Vec<_> = rest
+            .iter()
+            .map(|operand| (operator(operand.operator), operand.all))
+            .collect();
+        let most = if is_one_union(&operators) {
+            UNION_PARTS_MAX
+        } else {
+            PARTS_MAX
+        };
+        if rest.len() > most {
             return Err(too_many_parts());
         }
         let mut operands = vec![self.body(first, first_place)?];
         for operand in rest {
             operands.push(self.body(&operand.operand, place)?);
         }
-        let operators = rest
-            .iter()
-            .map(|operand| (operator(operand.operator), operand.all));
-        self.combined(operands, operators.collect())
+        self.combined(operands, &operators)
     }
 
     /// The rows of several queries, whose columns get common types. `operators` has one entry less.
     pub fn combined(
         &self,
         operands: Vec<BoundQuery>,
-        operators: Vec<(SetOperator, bool)>,
+        operators: &[(SetOperator, bool)],
     ) -> Result<BoundQuery> {
         let width = operands.first().map_or(0, |operand| operand.columns.len());
         if operands.iter().any(|operand| operand.columns.len() != width) {
@@ -212,19 +224,14 @@ impl Binder<'_> {
             return Err(Error::internal("a set operation without operands"));
         };
         let mut columns = first.columns.clone();
-        let mut rel = self.in_types(first, &types);
-        for (right, (operator, all)) in all.zip(operators) {
-            let nullable: Vec<bool> = right.columns.iter().map(|column| column.nullable).collect();
-            let right = self.in_types(right, &types);
-            rel = self.set_operator(rel, right, operator, all);
-            for (column, right) in columns.iter_mut().zip(nullable) {
-                column.nullable = match operator {
-                    SetOperator::Union => column.nullable || right,
-                    SetOperator::Intersect => column.nullable && right,
-                    SetOperator::Except => column.nullable,
-                };
+        let mut rels = vec![self.in_types(first, &types)];
+        for (right, (operator, _)) in all.zip(operators) {
+            for (column, right) in columns.iter_mut().zip(&right.columns) {
+                column.nullable = nullable_in(*operator, column.nullable, right.nullable);
             }
+            rels.push(self.in_types(right, &types));
         }
+        let rel = self.in_one_tree(rels, operators)?;
         let made = rel.output().into_iter().zip(types).zip(strengths);
         for (column, ((made, ty), strength)) in columns.iter_mut().zip(made) {
             column.id = made.id;
@@ -247,17 +254,34 @@ impl Binder<'_> {
         })
     }
 
+    /// The operations one after the other. A UNION of many is a tree of few levels, because walks over plans recurse.
+    fn in_one_tree(&self, mut operands: Vec<Logical>, operators: &[(SetOperator, bool)]) -> Result<Logical> {
+        if let [(operator, all), ..] = *operators
+            && operands.len() > CHAIN_MAX
+            && is_one_union(operators)
+        {
+            let half = operands.len() / 2;
+            let right = operands.split_off(half);
+            let left = self.in_one_tree(operands, &operators[..half - 1])?;
+            let right = self.in_one_tree(right, &operators[half..])?;
+            return Ok(self.set_operator(left, right, operator, all));
+        }
+        let mut operands = operands.into_iter();
+        let first = operands.next();
+        let first = first.ok_or_else(|| Error::internal("a set operation without operands"))?;
+        let rest = operands.zip(operators);
+        Ok(rest.fold(first, |left, (right, (operator, all))| {
+            self.set_operator(left, right, *operator, *all)
+        }))
+    }
+
     fn set_operator(&self, left: Logical, right: Logical, operator: SetOperator, all: bool) -> Logical {
         let pairs = left.output().into_iter().zip(right.output());
         let columns = pairs.map(|(l, r)| SetColumn {
             column: Column {
                 id: self.new_column(),
                 ty: l.ty,
-                nullable: match operator {
-                    SetOperator::Union => l.nullable || r.nullable,
-                    SetOperator::Intersect => l.nullable && r.nullable,
-                    SetOperator::Except => l.nullable,
-                },
+                nullable: nullable_in(operator, l.nullable, r.nullable),
             },
             left: l.id,
             right: r.id,
@@ -400,6 +424,22 @@ fn first_block(body: &QueryBody) -> Option<&Select> {
         QueryBody::Values(_) => None,
         QueryBody::Nested(query) => first_block(&query.body),
         QueryBody::SetOperation { first, .. } => first_block(first),
+    }
+}
+
+/// Whether set operations are one UNION, all with ALL or all without, which may be grouped in any way.
+fn is_one_union(operators: &[(SetOperator, bool)]) -> bool {
+    let first = operators.first();
+    first.is_some_and(|(operator, _)| *operator == SetOperator::Union)
+        && operators.iter().all(|operator| Some(operator) == first)
+}
+
+/// Whether a column of a set operation may be NULL.
+fn nullable_in(operator: SetOperator, left: bool, right: bool) -> bool {
+    match operator {
+        SetOperator::Union => left || right,
+        SetOperator::Intersect => left && right,
+        SetOperator::Except => left,
     }
 }
 

@@ -4,6 +4,7 @@
 
 use functions::Expr;
 use schema::default_value::implicit;
+use schema::limits;
 use schema::model::{Column, Default};
 use syntax::ast::{self, Query, QueryBody, SelectItem};
 use types::{Collation, SqlType, TypeKind, Value};
@@ -15,7 +16,7 @@ use super::bound_query::QueryColumn;
 const VARCHAR_CHARS_MAX: u64 = 512;
 /// Integers of fewer digits are INT.
 const INT_DIGITS: u32 = 10;
-/// Integers of a function are INT up to so many characters, the sign included.
+/// In a table, integers of a function are INT up to so many characters, the sign included.
 const INT_CHARS_OF_FUNCTION: u32 = 11;
 
 /// What a column is computed by, as far as MySQL makes its type of it.
@@ -32,8 +33,20 @@ enum Source {
     Subquery,
     /// A window function.
     Window,
-    /// A literal, or a column of a query.
+    /// An expression that another query computes.
+    Reference,
+    /// A literal, or a column of a query that is stored.
     Other,
+}
+
+/// What the columns of a query become columns of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    View,
+    /// `zero_dates`: a date that is never NULL has the default zero, as in a view.
+    Table {
+        zero_dates: bool,
+    },
 }
 
 /// The items of a query's select list as written; `None` if they are not one for each of its columns.
@@ -53,23 +66,22 @@ pub(super) fn columns_of_query(
     binder: &Binder<'_>,
     query: &Query,
     columns: &[QueryColumn],
-    zero_dates: bool,
+    target: Target,
 ) -> Vec<Column> {
     let written = written_items(query);
     let written = |at: usize| written.as_ref().and_then(|items| items.get(at).copied());
     let columns = columns.iter().enumerate();
     columns
-        .map(|(at, column)| column_of_query(binder, column, written(at), zero_dates))
+        .map(|(at, column)| column_of_query(binder, column, written(at), target))
         .collect()
 }
 
-/// A column of a query. A column of a table keeps its definition, except AUTO_INCREMENT and AUTO_RANDOM. `zero_dates`: a
-/// date that is never NULL has the default zero.
+/// A column of a query. A column of a table keeps its definition, except AUTO_INCREMENT and AUTO_RANDOM.
 fn column_of_query(
     binder: &Binder<'_>,
     column: &QueryColumn,
     written: Option<&ast::Expr>,
-    zero_dates: bool,
+    target: Target,
 ) -> Column {
     let result = &column.result;
     if let Some(stored) = stored_column(binder, column) {
@@ -95,10 +107,15 @@ fn column_of_query(
             length: 20,
             ..column.ty
         },
-        _ => stored_type(column.ty, source_of(&column.expr, written), || {
-            binder.env.group_concat_max_len
-        }),
+        _ => {
+            let (ty, source) = match referenced_type(column, written) {
+                Some(ty) => (ty, Source::Reference),
+                None => (column.ty, source_of(&column.expr, written)),
+            };
+            stored_type(ty, source, target, || binder.env.group_concat_max_len)
+        }
     };
+    let zero_dates = target != (Target::Table { zero_dates: false });
     let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
     let has_default =
         !column.nullable && !ty.is_blob_or_text() && ty.kind != TypeKind::Json && (zero_dates || !is_date);
@@ -124,12 +141,16 @@ fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
     }
     let table = binder.env.table(&result.database, &result.original_table)?;
     let stored = &table.columns[table.column_offset(&result.original_name)?];
-    if stored.ty.as_operand() != column.ty.as_operand() {
+    // Some columns of system tables are longer than those of a stored table may be.
+    let is_too_long = stored.ty.kind == TypeKind::VarChar && stored.ty.max_bytes() > limits::ROW_BYTES_MAX;
+    if is_too_long || stored.ty.as_operand() != column.ty.as_operand() {
         return None;
     }
-    Some(match table.view {
-        Some(_) => through_view(stored.clone()),
-        None => stored.clone(),
+    // Most of MySQL's own tables there are views.
+    let is_view = table.view.is_some() || table.database == "information_schema";
+    Some(match is_view {
+        true => through_view(stored.clone()),
+        false => stored.clone(),
     })
 }
 
@@ -145,6 +166,24 @@ fn through_view(column: Column) -> Column {
         on_update_now: false,
         explicit_collation: false,
         ..column
+    }
+}
+
+/// The type of an integer that another query computes: the expression's, if the query is merged, or that of the
+/// temporary table. `None` for what else a column is.
+fn referenced_type(column: &QueryColumn, written: Option<&ast::Expr>) -> Option<SqlType> {
+    let result = &column.result;
+    let is_reference = matches!(column.expr, Expr::Column { .. })
+        && !column.is_aggregate
+        && !result.is_stored
+        && matches!(written, None | Some(ast::Expr::Column(_)))
+        && result.database.is_empty();
+    let is_merged = result.table.is_empty() || !result.original_table.is_empty();
+    let is_made = result.ty.kind != column.ty.kind;
+    match is_reference && column.ty.is_integer() {
+        true if is_merged => Some(column.ty),
+        true if is_made => Some(result.ty),
+        _ => None,
     }
 }
 
@@ -181,13 +220,13 @@ fn source_of(expr: &Expr, written: Option<&ast::Expr>) -> Source {
 }
 
 /// The type of a table's column for values of another type.
-fn stored_type(ty: SqlType, source: Source, concat_bytes: impl FnOnce() -> u64) -> SqlType {
+fn stored_type(ty: SqlType, source: Source, target: Target, concat_bytes: impl FnOnce() -> u64) -> SqlType {
     match ty.kind {
         TypeKind::Null => SqlType {
             kind: TypeKind::Char,
             ..SqlType::varchar(0, Collation::Binary)
         },
-        _ if ty.is_integer() => integer_type(ty, source),
+        _ if ty.is_integer() => integer_type(ty, source, target),
         TypeKind::Double if ty.decimals >= SqlType::NOT_FIXED => SqlType::DOUBLE,
         TypeKind::Float if ty.decimals >= SqlType::NOT_FIXED => SqlType::FLOAT,
         TypeKind::Json => SqlType {
@@ -204,16 +243,16 @@ fn stored_type(ty: SqlType, source: Source, concat_bytes: impl FnOnce() -> u64) 
     }
 }
 
-fn integer_type(ty: SqlType, source: Source) -> SqlType {
+fn integer_type(ty: SqlType, source: Source, target: Target) -> SqlType {
     let is_small = ty.kind != TypeKind::BigInt;
     let fits = match source {
         Source::IfNull | Source::Aggregate => false,
-        Source::Function | Source::Choice => ty.length <= INT_CHARS_OF_FUNCTION,
+        Source::Function | Source::Choice if target != Target::View => ty.length <= INT_CHARS_OF_FUNCTION,
         _ => ty.length < INT_DIGITS,
     };
     let keeps = match (ty.kind, source) {
         (TypeKind::Year, Source::Function | Source::Choice) => true,
-        (_, Source::Function | Source::Choice | Source::Subquery) => false,
+        (_, Source::Function | Source::Choice | Source::Subquery | Source::Reference) => false,
         _ => is_small,
     };
     match (keeps, fits) {

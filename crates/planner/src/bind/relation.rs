@@ -88,6 +88,10 @@ impl RelationColumn {
     /// width of its values.
     pub fn set_made(&mut self) {
         let narrow = type_in_temporary_table(self.ty);
+        if self.ty.is_integer() && self.ty.kind != narrow.kind && self.ty.kind != TypeKind::BigInt {
+            self.announced = Some(narrow);
+            return;
+        }
         if self.ty.kind != TypeKind::BigInt || narrow.kind == TypeKind::BigInt {
             return;
         }

@@ -21,7 +21,7 @@ use super::context::Context;
 use super::names::Names;
 use super::partition_error::{not_allowed, not_constant, unknown_partition_column};
 use super::{Binder, multi_valued};
-use crate::env::BindEnv;
+use crate::env::{BindEnv, PlannedFor};
 
 /// Functions that neither a generated column nor a CHECK constraint can call: another call has another
 /// result.
@@ -155,6 +155,7 @@ fn bind_with_notes(
         temporary: &NO_TEMPORARY_TABLES,
         database: Some(&table.database),
         params: &[],
+        planned_for: PlannedFor::Text,
         params_known: true,
         places: None,
         literal_params: false,
@@ -171,6 +172,7 @@ fn bind_with_notes(
         user_variables: &user_variables,
         check_table: &|_, _, _| Ok(()),
         denied_column: &|_, _, _| None,
+        thread: 0,
         check_accesses: &|_| Ok(()),
         denied: &|_| names.calls_refused(None),
         warnings: &warnings,

@@ -44,7 +44,11 @@ pub(super) fn bind_values(
         let as_written: Vec<Expr> = values.iter().map(as_text).collect();
         let strength = functions::bind::strength_of(values);
         let nullable = values.iter().any(Expr::nullable);
-        let ty = functions::bind::union_type(values, &binder.types)?;
+        let mut ty = functions::bind::union_type(values, &binder.types)?;
+        if rows.len() > 1 && !place.is_statement && ty.is_integer() {
+            // Integers of several rows are as wide as can be, those of one row as their values.
+            ty.length = WIDEST_INTEGER;
+        }
         // A DECIMAL is sent with the digits that it was written with.
         let text = (place.is_statement && ty.is_decimal()).then(|| {
             texts.push(as_written);
@@ -108,6 +112,9 @@ pub(super) fn bind_values(
         block: None,
     })
 }
+
+/// The length of a BIGINT.
+const WIDEST_INTEGER: u32 = 20;
 
 /// A column of VALUES.
 struct ValuesColumn {

@@ -13,8 +13,9 @@ use types::{Error, Result, SqlMode, errno};
 
 use super::block::Block;
 use super::from_place::{From, FromPlace};
+use super::query_definition::{self, Target};
 use super::relation::{Relation, RelationColumn, ViewRelation, WrittenView};
-use super::{Binder, hints, query_definition, read_and_written, written_view};
+use super::{Binder, hints, read_and_written, written_view};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_INVALID, ER_VIEW_RECURSIVE};
 use crate::object_access::{Accesses, LockMode, ThroughView};
@@ -237,7 +238,7 @@ pub fn view_columns(definition: &Table, env: &BindEnv<'_>) -> Result<Vec<Column>
             inner,
             &query,
             &bound.columns,
-            true,
+            Target::View,
         ))
     })?;
     for (column, stored) in columns.iter_mut().zip(&definition.columns) {

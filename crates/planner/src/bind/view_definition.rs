@@ -11,12 +11,13 @@ use syntax::ast::{self, CreateView, Query, SelectItem};
 use syntax::print::Style;
 use types::{Error, Result, SqlMode, Warning, errno};
 
+use super::Binder;
 use super::bound_query::BoundQuery;
 use super::from_place::named_columns;
+use super::query_definition::{self, Target};
 use super::resolution::Resolution;
 use super::scope::ColumnRef;
 use super::written_view::{has_outer_join, merged_block};
-use super::{Binder, query_definition};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_WARN_VIEW_MERGE};
 use crate::logical::{ApplyKind, Logical, LogicalStatement};
@@ -42,9 +43,26 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
         },
         ..*binder.env
     };
-    let mut inner = Binder::new(&env);
-    inner.resolution = Some(Resolution::default());
-    inner.defined = Some(name.clone());
+    let new_binder = || {
+        let mut inner = Binder::new(&env);
+        inner.resolution = Some(Resolution::default());
+        inner.defined = Some(name.clone());
+        inner
+    };
+    if !create.query.locking.is_empty() {
+        // A view does not lock, but what its query locks has to be there.
+        let unseen = functions::Warnings::default();
+        let env = BindEnv {
+            warnings: &unseen,
+            schema: Arc::clone(&env.schema),
+            ..env
+        };
+        let mut locking = Binder::new(&env);
+        locking.resolution = Some(Resolution::default());
+        locking.defined = Some(name.clone());
+        locking.query(&create.query, None)?;
+    }
+    let mut inner = new_binder();
     let bound = inner.query(&query, None)?;
     binder.env.schema.require_database(&name.database)?;
     let columns = columns_of_view(binder, create, &mut query, &bound)?;
@@ -156,7 +174,9 @@ fn columns_of_view(
     query: &mut Query,
     bound: &BoundQuery,
 ) -> Result<Vec<Column>> {
-    let mut columns: Vec<Column> = query_definition::columns_of_query(binder, query, &bound.columns, true);
+    let mut columns: Vec<Column> =
+        query_definition::columns_of_query(binder, query, &bound.columns, Target::View);
+    spell_as_written(query, &mut columns);
     if create.columns.is_empty() {
         make_unique(query, &mut columns);
     }
@@ -177,6 +197,20 @@ fn columns_of_view(
             errno::ER_WRONG_COLUMN_NAME,
             format!("Incorrect column name '{}'", column.name),
         )),
+    }
+}
+
+/// A column that has its own spelling in results, as those of `information_schema`, is written otherwise in a view.
+fn spell_as_written(query: &mut Query, columns: &mut [Column]) {
+    let Some(items) = items_of(query).filter(|items| items.len() == columns.len()) else {
+        return;
+    };
+    for (item, column) in items.iter().zip(columns) {
+        if let SelectItem::Expr { name, .. } = item
+            && types::same_name(name, &column.name)
+        {
+            column.name.clone_from(name);
+        }
     }
 }
 

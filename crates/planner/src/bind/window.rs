@@ -333,6 +333,9 @@ fn frame_offset(
     context: &Context<'_>,
 ) -> Result<Expr> {
     let FramePlace { name, unit, order_by } = *place;
+    if unit == FrameUnit::Rows {
+        parameter::note_row_count(binder, &offset.amount);
+    }
     let amount = binder.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
     let is_constant = amount.is_constant() && functions::is_deterministic(&amount);
     if !is_constant && !matches!(offset.amount, ast::Expr::Subquery(_)) {

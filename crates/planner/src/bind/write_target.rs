@@ -245,11 +245,15 @@ pub(super) fn check_limited_view(binder: &Binder<'_>, scope: &Scope) -> Result<(
 }
 
 fn not_updatable(binder: &Binder<'_>, relation: &Relation) -> Error {
+    not_updatable_by(binder, &relation.alias)
+}
+
+/// Error 1288 for a table that the statement would write to.
+pub(super) fn not_updatable_by(binder: &Binder<'_>, name: &str) -> Error {
     Error::new(
         ER_NON_UPDATABLE_TABLE,
         format!(
-            "The target table {} of the {} is not updatable",
-            relation.alias,
+            "The target table {name} of the {} is not updatable",
             binder.verb.get()
         ),
     )

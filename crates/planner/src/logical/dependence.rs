@@ -15,6 +15,8 @@ use schema::model::{IndexPart, SchemaState, Table};
 use super::{Apply, ApplyKind, ColumnId, CommonTableId, Get, JoinKind, Logical, columns_of};
 use crate::conjuncts::conjuncts;
 
+const COMPARISONS: &[&str] = &["=", "<", "<=", ">", ">=", "<>"];
+
 /// Conditions that are not true where an operand is NULL. (`x IN (...)` is not where `x` is; a column in its
 /// list may be.)
 const NOT_TRUE_OF_NULL: &[&str] = &[
@@ -57,6 +59,7 @@ pub fn determined(
         not_null,
         required: Vec::new(),
         of_whole_rows: HashSet::new(),
+        held: Vec::new(),
         definitions,
     };
     loop {
@@ -79,6 +82,8 @@ struct Dependence<'a> {
     required: Vec<ColumnId>,
     /// Columns of tables of which a key is determined.
     of_whole_rows: HashSet<ColumnId>,
+    /// The definitions that the operators above hold.
+    held: Vec<(CommonTableId, Arc<Logical>)>,
     definitions: Definitions<'a>,
 }
 
@@ -154,9 +159,16 @@ impl Dependence<'_> {
             | Logical::Sort { input, .. }
             | Logical::Limit { input, .. }
             | Logical::Distinct { input } => self.rows(input, always),
-            Logical::With { body, .. } => self.rows(body, always),
+            Logical::With { id, definition, body } => {
+                self.held.push((*id, Arc::new(Logical::clone(definition))));
+                self.rows(body, always);
+                self.held.pop();
+            }
             Logical::CommonTable(table) => {
-                let Some(definition) = (self.definitions)(table.id).filter(|_| !table.recursive) else {
+                let held = self.held.iter().find(|(id, _)| *id == table.id);
+                let found = held.map(|(_, held)| Arc::clone(held));
+                let found = found.or_else(|| (self.definitions)(table.id));
+                let Some(definition) = found.filter(|_| !table.recursive) else {
                     return;
                 };
                 let output = definition.output();
@@ -326,22 +338,39 @@ fn equated(condition: &Expr) -> Option<(&Expr, &Expr)> {
 
 fn not_null_columns(condition: &Expr) -> Vec<ColumnId> {
     let conjuncts = conjuncts(Some(condition)).into_iter();
-    let rejecting = conjuncts.filter_map(|conjunct| match conjunct {
-        Expr::Call { function, args, .. } if NOT_TRUE_OF_NULL.contains(&function.0.name) => {
-            Some(args.as_slice())
-        }
-        Expr::Call { function, args, .. } if function.0.name == "in" => args.get(..1),
-        Expr::Call { function, args, .. } if function.0.name == "not" => match args.first() {
-            Some(Expr::Call { function, args, .. }) => match function.0.name {
-                "is null" | "like" | "=" | "<>" => Some(args.as_slice()),
-                "in" | "between" => args.get(..1),
-                _ => None,
-            },
-            _ => None,
-        },
+    let rejecting = conjuncts.filter_map(operands_with_values).flatten();
+    rejecting.filter_map(column_behind_casts).collect()
+}
+
+/// The column that an operand is or is converted from. It has a value where the operand has one.
+fn column_behind_casts(operand: &Expr) -> Option<ColumnId> {
+    match operand.as_stored() {
+        Expr::Cast {
+            input,
+            implicit: true,
+            ..
+        } => column_behind_casts(input),
+        operand => column_of(operand),
+    }
+}
+
+/// The operands that are not NULL where a condition is true.
+fn operands_with_values(condition: &Expr) -> Option<&[Expr]> {
+    let Expr::Call { function, args, .. } = condition else {
+        return None;
+    };
+    let inner = match args.first() {
+        Some(Expr::Call { function, args, .. }) => Some((function.0.name, args.as_slice())),
         _ => None,
-    });
-    rejecting.flatten().filter_map(column_of).collect()
+    };
+    match (function.0.name, inner) {
+        ("is true", Some(_)) => operands_with_values(args.first()?),
+        ("is false", Some((name, args))) => (COMPARISONS.contains(&name) || name == "like").then_some(args),
+        ("in", _) => args.get(..1),
+        ("not", Some(("is null" | "like" | "=" | "<>", args))) => Some(args),
+        ("not", Some(("in" | "between", args))) => args.get(..1),
+        (name, _) => NOT_TRUE_OF_NULL.contains(&name).then_some(args.as_slice()),
+    }
 }
 
 /// The column that an expression is.

@@ -1,13 +1,13 @@
 //! Walks over the logical algebra: one over operators, one over the expressions of an operator.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use functions::Expr;
 use types::Result;
 
 use super::{
-    ApplyKind, Column, ColumnId, Join, JoinKind, Logical, LogicalAssignment, LogicalInsertMode,
-    LogicalInsertSource, LogicalRowCheck, LogicalStatement, LogicalTarget,
+    ApplyKind, Column, ColumnId, CommonTableId, Join, JoinKind, Logical, LogicalAssignment,
+    LogicalInsertMode, LogicalInsertSource, LogicalRowCheck, LogicalStatement, LogicalTarget,
 };
 use crate::row_check::{RowCheck, RowCondition};
 
@@ -343,6 +343,8 @@ impl LogicalTarget {
 
 impl Logical {
     fn walk_columns(&self, visit: &mut dyn FnMut(Option<ColumnId>, ColumnId)) {
+        // The columns of common table expressions: each use has ids of its own.
+        let mut defined: HashMap<CommonTableId, Vec<ColumnId>> = HashMap::new();
         self.walk(&mut |operator| {
             if let Self::Project { columns, .. } = operator {
                 for (id, expr) in columns {
@@ -365,6 +367,16 @@ impl Logical {
                 Self::Apply(apply) => {
                     if let ApplyKind::Scalar { columns } = &apply.kind {
                         columns.iter().for_each(|id| visit(None, *id));
+                    }
+                }
+                Self::With { id, definition, .. } => {
+                    let columns = definition.output().iter().map(|column| column.id).collect();
+                    defined.insert(*id, columns);
+                }
+                Self::CommonTable(table) => {
+                    let definition = defined.get(&table.id).into_iter().flatten();
+                    for (used, of_definition) in table.columns.iter().zip(definition) {
+                        visit(Some(used.id), *of_definition);
                     }
                 }
                 _ => {}

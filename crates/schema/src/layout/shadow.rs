@@ -329,13 +329,18 @@ impl ShadowLayout {
         self.drops_misplaced && is_no_partition(error)
     }
 
-    /// The handle of the shadow row with these values, if the values or the table's row determine it: not that
-    /// of a row that loses its primary key.
+    /// Whether rows get new hidden ids.
+    pub fn gives_ids(&self) -> bool {
+        matches!(self.handles, ShadowHandles::NewIds { .. })
+    }
+
+    /// The handle of the shadow row with these values, if the values or the table's row determine it. Otherwise it is a
+    /// new hidden id, unless [`ShadowLayout::handle_entry_key`] has one already.
     pub fn handle(&self, row: &[Value], base_key: &[u8]) -> Result<Option<RowHandle>> {
         match self.handles {
             ShadowHandles::Same => self.source.handle_of_row_key(base_key).map(Some),
             ShadowHandles::ByKey { .. } => self.encoder.handle(row, self.zone).map(Some),
-            ShadowHandles::New => Ok(None),
+            ShadowHandles::NewIds { .. } | ShadowHandles::New => Ok(None),
         }
     }
 

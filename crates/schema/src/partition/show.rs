@@ -137,8 +137,15 @@ fn options(options: &PartitionOptions, style: &Style) -> String {
         }
     }
     if !options.comment.is_empty() {
-        text.push_str(&format!(" COMMENT = {}", quoted(&options.comment)));
+        text.push_str(&format!(" COMMENT = {}", with_backslashes(&options.comment)));
     }
     text.push_str(" ENGINE = InnoDB");
     text
+}
+
+/// A comment of a partition: its quotes have backslashes.
+fn with_backslashes(comment: &str) -> String {
+    let doubled = quoted(comment);
+    let inside = doubled.get(1..doubled.len() - 1).unwrap_or_default();
+    format!("'{}'", inside.replace("''", "\\'"))
 }

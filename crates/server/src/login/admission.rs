@@ -10,6 +10,8 @@ use crate::config::Settings;
 use crate::shared::Shared;
 use crate::transport::Transport;
 
+pub(super) const ER_ACCOUNT_HAS_BEEN_LOCKED: u16 = 3118;
+
 /// A client at the end of its login.
 pub(super) struct Admission<'a> {
     pub shared: &'a Shared,
@@ -60,7 +62,6 @@ impl Admission<'_> {
 
     /// Error 3118, as MySQL words it.
     fn account_locked(&self) -> Error {
-        const ER_ACCOUNT_HAS_BEEN_LOCKED: u16 = 3118;
         Error::new(
             ER_ACCOUNT_HAS_BEEN_LOCKED,
             format!(

@@ -40,6 +40,12 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// Whether the account is locked.
+    pub fn is_of_locked_account(&self) -> bool {
+        let error = self.error.as_ref();
+        error.is_some_and(|error| error.code == admission::ER_ACCOUNT_HAS_BEEN_LOCKED)
+    }
+
     fn gone(capabilities: u32) -> Self {
         Self {
             error: None,

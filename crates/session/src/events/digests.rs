@@ -9,6 +9,7 @@ use syntax::StatementDigest;
 
 use super::event::StatementEvent;
 use super::histogram::{BUCKETS, Histogram};
+use super::sums::Sum;
 use scheduling::per_cpu::PerCpu;
 
 /// `performance_schema_digests_size`: statements of further digests are counted together.
@@ -78,7 +79,7 @@ struct Counters {
     last_seen: AtomicI64,
     least_ns: LeastNs,
     most_ns: AtomicU64,
-    sums: [AtomicU64; Counter::COUNT],
+    sums: [AtomicU64; Sum::COUNT],
     histogram: Histogram,
 }
 
@@ -90,44 +91,15 @@ impl Default for LeastNs {
     }
 }
 
-/// The counters of a digest.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(usize)]
-pub enum Counter {
-    TimeNs,
-    RowsSent,
-    RowsExamined,
-    RowsAffected,
-    Errors,
-    Warnings,
-    Scans,
-    Ranges,
-    FullJoins,
-    NoIndex,
-    Sorts,
-    SortedRows,
-    TemporaryTables,
-}
-
-impl Counter {
-    const COUNT: usize = Counter::TemporaryTables as usize + 1;
-}
-
 /// The counters of one digest at one moment.
 pub struct DigestCounts {
-    sums: [u64; Counter::COUNT],
+    pub sums: [u64; Sum::COUNT],
     pub buckets: Box<[u64; BUCKETS]>,
     pub count: u64,
     pub least_ns: u64,
     pub most_ns: u64,
     pub first_seen_us: i64,
     pub last_seen_us: i64,
-}
-
-impl DigestCounts {
-    pub fn of(&self, counter: Counter) -> u64 {
-        self.sums[counter as usize]
-    }
 }
 
 impl Default for Digests {
@@ -228,12 +200,14 @@ impl Digests {
             .filter(|(_, counts)| counts.count > 0)
     }
 
-    /// How many digests there can be, and how many there are, by the names of SHOW ENGINE PERFORMANCE_SCHEMA STATUS.
-    pub fn figures(&self) -> [(&'static str, usize); 2] {
-        [
-            ("events_statements_summary_by_digest.count", DIGESTS_MAX),
-            ("(digest_hash).count", self.numbers.read().by_key.len()),
-        ]
+    /// How many digests there are.
+    pub fn used(&self) -> usize {
+        self.numbers.read().by_key.len()
+    }
+
+    /// The bytes that a digest takes, apart from its texts.
+    pub fn size() -> usize {
+        size_of::<Digest>() + COPIES_MAX * size_of::<Counters>()
     }
 
     /// How many statements were counted together, because there was no room for their digests.
@@ -278,13 +252,7 @@ impl Digest {
     /// Adds a statement that has ended at `now_us`, in microseconds since 1970.
     pub fn record(&self, event: &StatementEvent, took_ns: u64, now_us: i64) {
         let counters = self.counters.here();
-        let add = |counter: Counter, by: u64| {
-            if by > 0 {
-                counters.sums[counter as usize].fetch_add(by, Ordering::Relaxed);
-            }
-        };
         counters.histogram.record(took_ns);
-        add(Counter::TimeNs, took_ns);
         if took_ns < counters.least_ns.0.load(Ordering::Relaxed) {
             counters.least_ns.0.fetch_min(took_ns, Ordering::Relaxed);
         }
@@ -295,26 +263,16 @@ impl Digest {
         if self.first_seen.load(Ordering::Relaxed) == 0 {
             self.first_seen.store(now_us, Ordering::Relaxed);
         }
-        add(Counter::RowsSent, event.rows_sent);
-        add(Counter::RowsExamined, event.reads.examined());
-        if event.is_point {
-            return;
-        }
-        add(Counter::RowsAffected, event.changes.affected);
-        add(Counter::Errors, u64::from(event.failed));
-        add(Counter::Warnings, event.warnings);
-        add(Counter::Scans, u64::from(event.traits.counts_scan()));
-        add(Counter::Ranges, u64::from(event.traits.counts_range()));
-        add(Counter::FullJoins, u64::from(event.traits.full_joins));
-        add(Counter::NoIndex, u64::from(event.traits.uses_no_index()));
-        add(Counter::Sorts, u64::from(event.traits.sorts));
-        add(Counter::SortedRows, event.reads.sorted);
-        add(Counter::TemporaryTables, u64::from(event.traits.temporary_tables));
+        event.for_each_sum(took_ns, |sum, by| {
+            if by > 0 {
+                counters.sums[sum as usize].fetch_add(by, Ordering::Relaxed);
+            }
+        });
     }
 
     fn counts(&self) -> DigestCounts {
         let mut counts = DigestCounts {
-            sums: [0; Counter::COUNT],
+            sums: [0; Sum::COUNT],
             buckets: Box::new([0; BUCKETS]),
             count: 0,
             least_ns: u64::MAX,
@@ -385,7 +343,10 @@ mod tests {
         assert_eq!(digest.text.as_deref(), Some("SELECT ?"));
         assert_eq!((counts.count, counts.least_ns, counts.most_ns), (10, 1000, 1009));
         assert_eq!(
-            (counts.of(Counter::RowsSent), counts.of(Counter::RowsAffected)),
+            (
+                counts.sums[Sum::RowsSent as usize],
+                counts.sums[Sum::RowsAffected as usize]
+            ),
             (10, 20)
         );
         digests.reset();

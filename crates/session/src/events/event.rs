@@ -4,7 +4,8 @@ use executor::DmlResult;
 use functions::ReadCounts;
 use planner::plan::{InsertMode, Plan};
 use planner::plan_traits::PlanTraits;
-use syntax::ast::SqlCommand;
+
+use super::event_name::EventName;
 
 /// Rows that a statement has changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,8 +61,8 @@ impl RowChanges {
 pub struct StatementEvent {
     /// The number of its digest; 0: it is not counted.
     pub digest: u32,
-    /// Its kind, if it has no plan.
-    pub command: Option<SqlCommand>,
+    /// What `performance_schema` calls it.
+    pub name: EventName,
     /// How many tables it uses.
     pub tables: u32,
     /// It reads one row by its key, so little else must be counted.

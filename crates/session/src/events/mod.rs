@@ -1,18 +1,22 @@
 //! Measurements of statements: `performance_schema`'s summaries by digest, and the slow and the general log.
 //!
 //! A plan has the number of its digest ([`planner::CachedPlan::digest`]), so an execution of a plan finds its
-//! counters without a lookup. [`digests`] has the counters, and [`histogram`] their latencies.
-//! [`table_io`] counts the rows of each table and index. [`event`] is what one statement adds, at its end ([`observe`]). [`log_file`] writes logs without ever
+//! counters without a lookup. [`digests`] has the counters, and [`histogram`] their latencies. Each session also has
+//! sums [`by_name`] of events. [`sums`] says what is summed up. [`table_io`] counts the rows of each table and index. [`event`] is what one statement adds, at its end ([`observe`]). [`log_file`] writes logs without ever
 //! blocking a statement. [`tables`] makes the rows of `performance_schema`.
 
+pub mod by_name;
 pub mod digests;
 pub mod event;
+pub mod event_name;
 pub mod general_log;
 mod histogram;
 mod log_file;
 mod log_time;
+pub mod memory;
 pub mod observe;
 pub mod slow_log;
+pub mod sums;
 pub mod table_io;
 pub mod tables;
 
@@ -166,5 +170,7 @@ fn picoseconds(ns: u64) -> u64 {
 }
 
 fn nanoseconds(took: Duration) -> u64 {
-    u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
+    // Without arithmetic in 128 bits, since each statement needs it.
+    let of_seconds = took.as_secs().saturating_mul(1_000_000_000);
+    of_seconds.saturating_add(u64::from(took.subsec_nanos()))
 }

@@ -7,6 +7,7 @@ use runner::TransactionEnds;
 use syntax::ast::SqlCommand;
 
 use super::event::StatementEvent;
+use super::event_name::ProtocolCommand;
 use super::nanoseconds;
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
@@ -32,12 +33,34 @@ impl Shared {
         process: &Process,
     ) -> Duration {
         let took = now.saturating_duration_since(started);
-        self.statistics.record(kind, took, event.failed);
+        let took_ns = nanoseconds(took);
+        self.statistics.record(kind, took_ns, event.failed);
         process.counters.record(event);
         if let Some(digest) = self.events.digests.get(event.digest) {
-            digest.record(event, nanoseconds(took), self.unix_us(now));
+            digest.record(event, took_ns, self.unix_us(now));
+        }
+        if self.events.is_on() {
+            process.counters.by_name.record(event, took_ns);
         }
         took
+    }
+
+    /// Counts a command of the protocol that is not a statement.
+    pub(crate) fn record_protocol_command(
+        &self,
+        command: ProtocolCommand,
+        failed: bool,
+        took: Duration,
+        process: &Process,
+    ) {
+        if self.events.is_on() {
+            let event = StatementEvent {
+                name: command.into(),
+                failed,
+                ..StatementEvent::default()
+            };
+            process.counters.by_name.record(&event, nanoseconds(took));
+        }
     }
 }
 
@@ -52,6 +75,7 @@ pub fn begin(session: &mut Session, compiled: &Compiled, text: &str, command: Op
     let digest = digest_of(session, text);
     plan.digest.store(digest, Ordering::Relaxed);
     session.event.digest = digest;
+    session.event.name = plan.command.into();
     session.process.counters.begin(plan.command);
 }
 
@@ -66,6 +90,7 @@ pub fn begin_again(session: &mut Session, compiled: &Compiled) -> bool {
         return false;
     }
     session.event.digest = digest;
+    session.event.name = plan.command.into();
     session.process.counters.begin(plan.command);
     true
 }
@@ -75,7 +100,7 @@ pub fn begin_text(session: &mut Session, text: &str, command: Option<SqlCommand>
     session.process.counters.begin(command);
     session.event = StatementEvent {
         digest: digest_of(session, text),
-        command,
+        name: command.into(),
         ..StatementEvent::default()
     };
 }
@@ -93,6 +118,7 @@ pub fn begin_word(session: &mut Session, text: &str, command: SqlCommand) {
         session.word_digests[at] = digest_of(session, text);
     }
     session.event.digest = session.word_digests[at];
+    session.event.name = Some(command).into();
 }
 
 fn count_ends(session: &Session, ends: TransactionEnds) {
@@ -131,7 +157,7 @@ pub fn end(session: &mut Session, kind: Kind, started: Instant, failed: bool) {
         .shared
         .record_statement(kind, &session.event, (started, now), &session.process);
     if session.settings.profiling {
-        note_profile(session, took);
+        end_profile(session, (started, now));
     }
     let log = &session.shared.events.slow_log;
     if took >= session.settings.long_query_time || log.is_on() {
@@ -141,8 +167,9 @@ pub fn end(session: &mut Session, kind: Kind, started: Instant, failed: bool) {
 
 /// `profiling`.
 #[cold]
-fn note_profile(session: &mut Session, took: Duration) {
-    let text = session.process.activity().statement.unwrap_or_default();
-    let most = session.settings.profiling_history;
-    session.profiles.note(&text, took, most);
+fn end_profile(session: &Session, times: (Instant, Instant)) {
+    if let Some(text) = session.process.activity().statement {
+        let most = session.settings.profiling_history;
+        session.profiles.end(&text, times, most);
+    }
 }

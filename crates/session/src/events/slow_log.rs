@@ -36,7 +36,7 @@ pub fn log_if_slow(session: &Session, took: Duration, ended: Instant) {
     let Some(statement) = session.process.activity().statement else {
         return;
     };
-    if !events.administration.load(Ordering::Relaxed) && administers(session.event.command) {
+    if !events.administration.load(Ordering::Relaxed) && administers(session.event.name.command()) {
         return;
     }
     let since_end = ended.elapsed();

@@ -83,6 +83,12 @@ impl TableIo {
         places.get(&place).map(|io| io.uses()).unwrap_or_default()
     }
 
+    /// How many places there are, and the bytes that each takes.
+    pub fn places(&self) -> (usize, usize) {
+        let size = size_of::<PlaceIo>() + COPIES_MAX * size_of::<Counters>();
+        (self.places.read().len(), size)
+    }
+
     /// Removes the counters of dropped tables. Their ids are not used again.
     pub fn keep(&self, is_there: impl Fn(i64) -> bool) {
         self.places.write().retain(|place, _| is_there(place.table));

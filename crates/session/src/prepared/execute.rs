@@ -25,6 +25,7 @@ use crate::attachment::columns_of;
 use crate::compile;
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
+use crate::events::event_name::ProtocolCommand;
 use crate::events::general_log;
 use crate::events::observe;
 use crate::execute;
@@ -75,6 +76,7 @@ pub fn run(
     let mut execution = match read_execution(session, execute, &context) {
         Ok(execution) => execution,
         Err(error) => {
+            session.event.name = ProtocolCommand::Execute.into();
             observe::end(session, Kind::Other, started, true);
             return Ok(Err(error));
         }
@@ -209,7 +211,7 @@ fn read_execution(
     if !prepared.statement.is_plain {
         let statement = prepared.statement.clone();
         parameter_types::convert_row_counts(
-            &statement.parsed.row_counts,
+            &statement.row_counts,
             Protocol::Binary,
             &mut bound.values,
             &mut bound.types,

@@ -23,12 +23,14 @@ use syntax::Parsed;
 use types::{Error, Result, SqlType, errno};
 use wire::command::BoundType;
 
+use parameter_types::{Expected, RowCount};
+
 use crate::compiled::Compiled;
 use crate::errors;
 
-/// The types that parameters have by their position in the statement ([`parameter_types`]). Empty if none has
-/// one.
-pub type ParameterTypes = Arc<[Option<SqlType>]>;
+/// The types that parameters have by their position in the statement ([`parameter_types`]); `None` for a number of
+/// rows. Empty if no value is converted.
+pub type ParameterTypes = Arc<[Option<Expected>]>;
 
 /// The parts that every prepared statement has.
 #[derive(Clone)]
@@ -39,6 +41,8 @@ pub struct Statement {
     /// in it.
     pub database: Option<Arc<str>>,
     pub parameter_types: ParameterTypes,
+    /// Those that are a number of rows.
+    pub row_counts: Arc<[RowCount]>,
     /// How many `?` it has.
     pub parameters: usize,
     /// Its parameters are taken as they come, and no hint sets variables.

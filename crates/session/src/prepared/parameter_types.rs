@@ -11,11 +11,19 @@ enum Converted {
     Other(Value, SqlType),
 }
 
+/// What a value should be, by its parameter's position in the statement.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    pub ty: SqlType,
+    /// It becomes a value of the type. Otherwise it only matters whether it is one.
+    pub converts: bool,
+}
+
 /// Converts values to the types of their parameters; `None` if a parameter has no type. As in MySQL, if one
 /// value is of another kind than its parameter, all values except texts keep their own types. A NULL gets the
 /// parameter's type; beside a value of another kind, not that of a text, which may come from the same place.
 pub fn convert(
-    expected: &[Option<SqlType>],
+    expected: &[Option<Expected>],
     values: &mut [Value],
     types: &mut [SqlType],
     eval: &EvalContext,
@@ -23,14 +31,18 @@ pub fn convert(
     let mut all_fit = true;
     let mut converted = Vec::with_capacity(expected.len());
     for ((expected, value), ty) in expected.iter().zip(values.iter()).zip(types.iter()) {
-        let Some(expected) = expected else {
+        let Some(Expected {
+            ty: expected,
+            converts,
+        }) = expected
+        else {
             converted.push(None);
             continue;
         };
-        converted.push(Some(if value.is_null() {
-            Converted::Fits(Value::Null, *expected)
-        } else {
-            convert_one(*expected, value, *ty, eval)
+        all_fit &= has_no_kind(value) || is_of_kind(expected, ty);
+        converted.push(converts.then(|| match value.is_null() {
+            true => Converted::Fits(Value::Null, *expected),
+            false => convert_one(*expected, value, *ty, eval),
         }));
         all_fit &= !matches!(converted.last(), Some(Some(Converted::Other(..))));
     }
@@ -55,46 +67,89 @@ pub enum Protocol {
     Sql,
 }
 
-/// Converts the parameters of LIMIT and OFFSET, at the positions `row_counts`, to numbers of rows. NULL is 0
-/// rows.
+/// The position of a parameter that is a number of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowCount {
+    /// LIMIT or OFFSET: not negative; NULL is 0.
+    OfLimit(usize),
+    /// ROWS n PRECEDING, LAG(x, n) and others, which refuse negative numbers and NULL themselves.
+    OfWindow(usize),
+}
+
+/// Converts the parameters that are numbers of rows.
 ///
 /// # Errors
-/// 1210 for a value that is not an integer, 1690 for a negative one. A text is read as the integer at its
+/// 1210 for a value that is not an integer, 1690 for one that is out of range. A text is read as the integer at its
 /// beginning, unless it comes from a user variable.
 pub fn convert_row_counts(
-    row_counts: &[usize],
+    row_counts: &[RowCount],
     how: Protocol,
     values: &mut [Value],
     types: &mut [SqlType],
 ) -> Result<()> {
-    for &position in row_counts {
+    for count in row_counts {
+        let (RowCount::OfLimit(position) | RowCount::OfWindow(position)) = *count;
         let (Some(value), Some(ty)) = (values.get_mut(position), types.get_mut(position)) else {
             continue;
         };
-        *value = Value::UInt(row_count(value, ty, how)?);
-        *ty = SqlType::BIGINT_UNSIGNED;
+        (*value, *ty) = match count {
+            RowCount::OfLimit(_) => (Value::UInt(row_count(value, ty, how)?), SqlType::BIGINT_UNSIGNED),
+            RowCount::OfWindow(_) => (window_count(value, ty, how)?, SqlType::BIGINT),
+        };
     }
     Ok(())
 }
 
 fn row_count(value: &Value, ty: &SqlType, how: Protocol) -> Result<u64> {
-    let (statement, sign) = match how {
-        Protocol::Binary => ("mysqld_stmt_execute", "signed"),
-        Protocol::Sql => ("EXECUTE", "unsigned"),
+    let sign = match how {
+        Protocol::Binary => "signed",
+        Protocol::Sql => "unsigned",
     };
     match value {
         Value::Null => Ok(0),
         Value::UInt(count) if ty.is_integer() => Ok(*count),
-        Value::Int(count) if ty.is_integer() => u64::try_from(*count).map_err(|_| {
-            let message = format!("{sign} integer value is out of range in '{statement}'");
-            Error::new(errno::ER_DATA_OUT_OF_RANGE, message)
-        }),
+        Value::Int(count) if ty.is_integer() => u64::try_from(*count).map_err(|_| out_of_range(sign, how)),
         Value::String(text) if how == Protocol::Binary => Ok(leading_integer(text)),
-        _ => Err(Error::new(
-            errno::ER_WRONG_ARGUMENTS,
-            format!("Incorrect arguments to {statement}"),
-        )),
+        _ => Err(not_whole(how)),
     }
+}
+
+fn window_count(value: &Value, ty: &SqlType, how: Protocol) -> Result<Value> {
+    match value {
+        Value::Null => Ok(Value::Null),
+        Value::Int(count) if ty.is_integer() => Ok(Value::Int(*count)),
+        Value::UInt(count) if ty.is_integer() => {
+            let count = i64::try_from(*count);
+            count.map(Value::Int).map_err(|_| out_of_range("signed", how))
+        }
+        Value::String(text) if how == Protocol::Binary => Ok(Value::Int(leading_integer(text).cast_signed())),
+        _ => Err(not_whole(how)),
+    }
+}
+
+impl Protocol {
+    fn statement(self) -> &'static str {
+        match self {
+            Self::Binary => "mysqld_stmt_execute",
+            Self::Sql => "EXECUTE",
+        }
+    }
+}
+
+/// Error 1690.
+fn out_of_range(sign: &str, how: Protocol) -> Error {
+    let statement = how.statement();
+    let message = format!("{sign} integer value is out of range in '{statement}'");
+    Error::new(errno::ER_DATA_OUT_OF_RANGE, message)
+}
+
+/// Error 1210.
+fn not_whole(how: Protocol) -> Error {
+    let statement = how.statement();
+    Error::new(
+        errno::ER_WRONG_ARGUMENTS,
+        format!("Incorrect arguments to {statement}"),
+    )
 }
 
 /// Reads an integer as C's `strtoull` does: 0 if there are no digits, the largest number if it overflows, a
@@ -114,6 +169,22 @@ fn leading_integer(text: &str) -> u64 {
         magnitude.wrapping_neg()
     } else {
         magnitude
+    }
+}
+
+/// Whether MySQL takes a value of type `ty` for a parameter of type `expected` without preparing the statement again.
+fn is_of_kind(expected: &SqlType, ty: &SqlType) -> bool {
+    match expected.kind {
+        TypeKind::Year => ty.is_integer(),
+        TypeKind::Bit => ty.is_integer() && ty.unsigned,
+        TypeKind::Decimal => ty.is_integer() || ty.is_decimal(),
+        TypeKind::Float | TypeKind::Double => ty.is_numeric(),
+        TypeKind::DateTime | TypeKind::Timestamp => ty.is_numeric() || ty.is_temporal(),
+        TypeKind::Date => ty.is_numeric() || ty.kind == TypeKind::Date,
+        TypeKind::Time => ty.is_numeric() || matches!(ty.kind, TypeKind::Time | TypeKind::DateTime),
+        _ if expected.is_integer() => ty.is_integer() && ty.unsigned == expected.unsigned,
+        // Texts and documents are sent as texts.
+        _ => ty.is_string(),
     }
 }
 
@@ -155,7 +226,7 @@ fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext
         }
         // The statement reads a text that is no value of the type as far as it goes (`planner`'s
         // `bind::parameter`).
-        _ if ty.is_string() || expected.kind == ty.kind => {
+        _ if ty.is_string() || expected.kind == ty.kind || ty.is_temporal() && is_of_kind(&expected, &ty) => {
             let (value, ty) = own();
             Converted::Fits(value, ty)
         }
@@ -249,7 +320,10 @@ mod tests {
     fn converted(expected: SqlType, value: Value, ty: SqlType) -> (Value, SqlType) {
         let (mut values, mut types) = ([value], [ty]);
         convert(
-            &[Some(expected)],
+            &[Some(Expected {
+                ty: expected,
+                converts: true,
+            })],
             &mut values,
             &mut types,
             &EvalContext::default(),
@@ -327,7 +401,8 @@ mod tests {
         let text = SqlType::varchar(1, Collation::DEFAULT);
         let mut values = [Value::Int(1), Value::Double(0.5), Value::from("3")];
         let mut types = [SqlType::BIGINT, SqlType::DOUBLE, text];
-        let expected = [SqlType::DOUBLE, SqlType::BIGINT, SqlType::BIGINT].map(Some);
+        let expected = [SqlType::DOUBLE, SqlType::BIGINT, SqlType::BIGINT]
+            .map(|ty| Some(Expected { ty, converts: true }));
         convert(&expected, &mut values, &mut types, &EvalContext::default());
         assert_eq!(
             types,

@@ -10,17 +10,21 @@ use planner::Place;
 use planner::command::Command;
 use planner::plan::ResultColumn;
 use syntax::Parsed;
-use syntax::ast::{ProgramAction, TransactionStatement};
+use syntax::ast::{
+    Maintenance, ProgramAction, ServerShow, ShowStatement, TransactionStatement, UserStatement, ViewVerb,
+};
 use types::Value;
 use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
 
 use super::Statement;
+use super::parameter_types::{Expected, RowCount};
 use super::{ParameterTypes, parameter_types};
 use crate::client_charset;
 use crate::compile::{self, Parameters};
 use crate::compiled::Compiled;
 use crate::counters::StatusCounter;
+use crate::events::event_name::ProtocolCommand;
 use crate::events::general_log;
 use crate::events::observe;
 use crate::query::plan_columns;
@@ -41,18 +45,31 @@ pub struct Checked {
 impl Checked {
     /// `database`: the one that is selected at present.
     pub fn into_statement(self, database: Option<Arc<str>>) -> Statement {
-        let types = self.places.iter().map(|place| place.converted);
-        let has_types = types.clone().any(|ty| ty.is_some());
+        let has_types = self.places.iter().any(|place| place.converted.is_some());
+        let of_limit = |position: usize| self.parsed.row_counts.contains(&position);
+        let expected = |(position, place): (usize, &Place)| {
+            (!of_limit(position)).then(|| Expected {
+                ty: place.converted.or(place.announced).unwrap_or_else(untyped),
+                converts: place.converted.is_some(),
+            })
+        };
+        let parameter_types: ParameterTypes = match has_types {
+            true => self.places.iter().enumerate().map(expected).collect(),
+            false => Arc::default(),
+        };
+        let of_limits = self.parsed.row_counts.iter().copied().map(RowCount::OfLimit);
+        let places = self.places.iter().enumerate();
+        let of_windows = places.filter(|(_, place)| place.counts_rows);
+        let of_windows = of_windows.map(|(position, _)| RowCount::OfWindow(position));
+        let row_counts: Arc<[RowCount]> = of_limits.chain(of_windows).collect();
         Statement {
             parameters: self.parsed.parameters,
-            is_plain: !has_types && self.parsed.row_counts.is_empty() && self.parsed.set_vars.is_empty(),
+            is_plain: !has_types && row_counts.is_empty() && self.parsed.set_vars.is_empty(),
+            row_counts,
             text: self.text,
             parsed: Arc::new(self.parsed),
             database,
-            parameter_types: match has_types {
-                true => types.collect(),
-                false => Arc::default(),
-            },
+            parameter_types,
         }
     }
 }
@@ -66,6 +83,7 @@ pub fn run(session: &mut Session, text: &[u8], out: &mut dyn PacketSink) -> io::
         general_log::log_command(session, "Prepare", &text);
         check(session, &text)
     });
+    session.event.name = ProtocolCommand::Prepare.into();
     observe::end(session, Kind::Prepare, started, checked.is_err());
     let mut checked = match checked {
         Ok(checked) => checked,
@@ -107,8 +125,14 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
             "Prepared statement contains too many placeholders",
         ));
     }
+    if is_unpreparable(&parsed.statement) {
+        return Err(unpreparable());
+    }
     if !parsed.statement.commits_implicitly() {
         transaction_rules::check_read_write(session, &parsed.statement)?;
+    }
+    if parsed.reads_diagnostics {
+        return Err(unpreparable());
     }
     let places = RefCell::new(vec![Place::default(); parsed.parameters]);
     let columns = match compile::compile(session, &parsed, Parameters::Untyped(Some(&places)))? {
@@ -122,6 +146,7 @@ pub fn check(session: &mut Session, text: &str) -> Result<Checked> {
             command_columns(session, &command)
         }
     };
+    session.diagnostics.collect_planning(session.settings.warnings);
     if columns.len() > usize::from(u16::MAX) {
         // A result may have more columns, but the packet that announces it counts them with 16 bits.
         return Err(Error::new(errno::ER_TOO_MANY_FIELDS, "Too many columns"));
@@ -147,7 +172,9 @@ fn command_columns(session: &mut Session, command: &Command) -> Vec<ResultColumn
     listing.map(|listing| listing.columns).unwrap_or_default()
 }
 
+/// Semicolons at the end are no part of the text, also if a comment has begun before them.
 fn parse_single(session: &Session, text: &str) -> Result<(Arc<str>, Parsed)> {
+    let text = text.trim_end_matches(|c: char| c.is_ascii_whitespace() || c == ';');
     let mut parsed = syntax::parse(text, &session.settings.sql_mode)?;
     if parsed.len() > 1 {
         return Err(syntax::syntax_error(text, parsed[1].text.start));
@@ -160,8 +187,16 @@ fn parse_single(session: &Session, text: &str) -> Result<(Arc<str>, Parsed)> {
 
 /// The definition of a parameter, as the client gets it.
 fn parameter_column(ty: Option<SqlType>, collation: Collation) -> ResultColumn {
-    let ty = ty.unwrap_or_else(|| SqlType::varchar(UNTYPED_CHARS, collation));
+    let ty = ty.unwrap_or_else(|| SqlType {
+        collation,
+        ..untyped()
+    });
     ResultColumn::unnamed("?", ty, true)
+}
+
+/// A parameter without a known type.
+fn untyped() -> SqlType {
+    SqlType::varchar(UNTYPED_CHARS, Collation::DEFAULT)
 }
 
 /// In MySQL a parameter without a known type is a VARCHAR of this length.
@@ -182,6 +217,7 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         } => Ok(()),
         Transaction(TransactionStatement::Commit(_) | TransactionStatement::Rollback(_)) => Ok(()),
         Transaction(_)
+        | ExplainConnection { .. }
         | Use { .. }
         | Prepare { .. }
         | Execute { .. }
@@ -194,13 +230,37 @@ fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
         | Signal(_)
         | Resignal
         | DropAbsent { .. }
-        | OfProgram { .. }
-        | LoadData(_) => Err(Error::new(
-            errno::ER_UNSUPPORTED_PS,
-            "This command is not supported in the prepared statement protocol yet",
-        )),
+        | OfProgram { .. } => Err(unpreparable()),
         _ => Ok(()),
     }
+}
+
+/// Those that MySQL refuses before it looks at anything that they name.
+fn is_unpreparable(statement: &syntax::ast::Statement) -> bool {
+    use syntax::ast::Statement::*;
+    match statement {
+        Show(show) => matches!(
+            show,
+            ShowStatement::OfServer(
+                ServerShow::Warnings { .. } | ServerShow::CountWarnings { .. } | ServerShow::Help
+            )
+        ),
+        CreateView(create) => create.verb == ViewVerb::Alter,
+        User(user) => matches!(
+            user,
+            UserStatement::CreateRole { .. } | UserStatement::DropRole { .. }
+        ),
+        TableMaintenance { action, .. } => *action == Maintenance::Check,
+        AlterDatabase { .. } | LoadData(_) | Xa(_) => true,
+        _ => false,
+    }
+}
+
+fn unpreparable() -> Error {
+    Error::new(
+        errno::ER_UNSUPPORTED_PS,
+        "This command is not supported in the prepared statement protocol yet",
+    )
 }
 
 /// Converts values to the types of their parameters.

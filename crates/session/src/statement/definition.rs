@@ -41,6 +41,10 @@ pub fn run(session: &mut Session, ddl: &Ddl) -> Result<Done> {
         _ => {
             let executed = lock_tables::unlocked(session, |_| shared.catalog.changer.execute(ddl, &context));
             context.progress.store(0, Ordering::Relaxed);
+            if executed.is_err() {
+                let limits = session.settings.warnings;
+                session.diagnostics.add_limited(context.warned.take(), limits);
+            }
             executed?
         }
     };

@@ -22,6 +22,7 @@ pub fn context(session: &Session) -> DdlContext {
         progress: session.process.progress(),
         auto_increment: session.settings.run.auto_increment,
         require_primary_key: session.settings.require_primary_key,
+        warned: functions::Warnings::default(),
     }
 }
 

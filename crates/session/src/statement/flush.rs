@@ -1,5 +1,7 @@
 //! FLUSH: the only cache that could be stale is that of verified passwords. FLUSH TABLES may lock.
 
+use std::sync::atomic::Ordering;
+
 use cluster::metadata_lock::Use;
 use schema::definition::TableName;
 use schema::privilege::Privilege;
@@ -83,6 +85,8 @@ pub fn tables(session: &mut Session, named: &[TableName], read_lock: bool) -> Re
     session
         .client
         .check_any("RELOAD or FLUSH_TABLES", &[Privilege::Reload], &["FLUSH_TABLES"])?;
+    let flushes = &session.shared.statistics.table_flushes;
+    flushes.fetch_add(1, Ordering::Relaxed);
     match (named, read_lock) {
         ([], true) => lock_tables::lock_all(session),
         (named, true) => lock_tables::lock_flushed(session, named),

@@ -40,18 +40,18 @@ pub(super) fn check_only(session: &Session, definition: &Definition) -> Result<(
     }
 }
 
-/// SET PERSIST_ONLY. Returns the text of a warning if the value was adjusted.
+/// SET PERSIST_ONLY. Returns the warnings if the value was adjusted.
 pub(super) fn store_only(
     session: &Session,
     definition: &'static Definition,
     value: Option<Value>,
-) -> Result<Option<String>> {
-    let (changes, warning) = session.shared.variables.changes(definition, value)?;
+) -> Result<Vec<Warning>> {
+    let (changes, warnings) = session.shared.variables.changes(definition, value)?;
     // Those that follow this one do so again when it is applied.
     if let Some((_, text)) = changes.into_iter().next() {
         store(session, definition, text)?;
     }
-    Ok(warning)
+    Ok(warnings)
 }
 
 /// Stores a value in the form of SHOW VARIABLES; `None` is NULL.

@@ -18,7 +18,7 @@ use crate::table_locks::has_locks;
 use crate::variables::charset::{numbered, paired};
 use crate::variables::restricted::restriction;
 use crate::variables::settings::isolation_named;
-use crate::variables::values::{Change, follower};
+use crate::variables::values::{Change, follower, truncated_value};
 use crate::variables::{Definition, lookup, notices};
 
 /// Variables that a session copies from the global ones when it begins, and cannot set.
@@ -250,8 +250,8 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
             return persist::store(session, definition, text.as_deref().map(str::to_owned));
         }
         VariableScope::PersistOnly => {
-            let warning = persist::store_only(session, definition, value)?;
-            adjusted(session, warning);
+            let warnings = persist::store_only(session, definition, value)?;
+            session.diagnostics.add_all(warnings);
             return Ok(());
         }
         // `SET @@transaction_isolation = ...` without SESSION: the next transaction only.
@@ -307,8 +307,8 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
 
 fn set_global(session: &mut Session, definition: &'static Definition, value: Option<Value>) -> Result<()> {
     session.client.check_sets_global()?;
-    let warning = session.shared.set_global(definition, value.clone())?;
-    adjusted(session, warning);
+    let warnings = session.shared.set_global(definition, value.clone())?;
+    session.diagnostics.add_all(warnings);
     let variables = &session.shared.variables;
     let change = Change {
         at_us: session.view().clock_us(),
@@ -343,11 +343,7 @@ fn warn_of_lone_modes(session: &mut Session) {
 }
 
 fn adjusted(session: &mut Session, warning: Option<String>) {
-    if let Some(message) = warning {
-        session
-            .diagnostics
-            .add(Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, message));
-    }
+    session.diagnostics.add_all(warning.map(truncated_value));
 }
 
 fn set_transaction(

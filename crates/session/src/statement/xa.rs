@@ -110,10 +110,14 @@ fn prepare(session: &mut Session, xid: &Xid) -> Result<()> {
     };
     session.transaction.ends.prepares += 1;
     let engine = &session.shared.engine;
-    engine
-        .cluster
-        .xa()
-        .prepare(branch.active, transaction, locks, engine.durability())
+    let cluster = &engine.cluster;
+    cluster.xa().prepare(
+        &branch.active,
+        transaction,
+        locks,
+        &cluster.schema(),
+        engine.durability(),
+    )
 }
 
 fn commit(session: &mut Session, xid: &Xid, one_phase: bool) -> Result<()> {
@@ -193,7 +197,7 @@ pub fn recover(session: &Session, convert: bool) -> Result<Listing> {
         ("data", data),
     ])
     .all_never_null();
-    for xid in session.shared.engine.cluster.xa().prepared() {
+    for xid in session.shared.engine.cluster.xa().prepared()? {
         let data = [xid.global.as_slice(), &xid.branch].concat();
         listing.push(vec![
             Value::Int(i64::try_from(xid.format).unwrap_or(i64::MAX)),

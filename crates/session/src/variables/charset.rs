@@ -2,7 +2,7 @@
 
 use types::{Charset, Collation, Error, Result, Value, errno};
 
-use super::convert::{number, string, wrong_value};
+use super::convert::{beginning, number, string, wrong_value};
 
 /// A character set by its name, or by the number of one of its collations.
 ///
@@ -76,13 +76,13 @@ pub fn paired(name: &str, text: &str, numbered: Option<Collation>) -> Option<(St
 fn unknown_charset(name: &str) -> Error {
     Error::new(
         errno::ER_UNKNOWN_CHARACTER_SET,
-        format!("Unknown character set: '{name}'"),
+        format!("Unknown character set: '{}'", beginning(name, 64)),
     )
 }
 
 pub fn unknown_collation(name: &str) -> Error {
     Error::new(
         errno::ER_UNKNOWN_COLLATION,
-        format!("Unknown collation: '{name}'"),
+        format!("Unknown collation: '{}'", beginning(name, 64)),
     )
 }

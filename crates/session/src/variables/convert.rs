@@ -93,7 +93,7 @@ pub fn fraction(
         _ => return Err(wrong_type(name)),
     };
     let value_within = given.clamp(low, high);
-    let warning = (value_within != given).then(|| truncated(name, &shown(value)));
+    let warning = (value_within != given).then(|| truncated(name, &shown(&Value::Double(given))));
     Ok((Some(format!("{value_within:.6}")), warning))
 }
 
@@ -129,16 +129,24 @@ pub fn parse_time_zone(text: &str) -> Result<TimeZone> {
     TimeZone::parse(text).ok_or_else(|| {
         Error::new(
             errno::ER_UNKNOWN_TIME_ZONE,
-            format!("Unknown or incorrect time zone: '{text}'"),
+            format!("Unknown or incorrect time zone: '{}'", beginning(text, 64)),
         )
     })
+}
+
+/// The part of a text that a message has room for, in bytes.
+pub fn beginning(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
 }
 
 /// Error 1231.
 pub fn wrong_value(name: &str, value: &str) -> Error {
     Error::new(
         errno::ER_WRONG_VALUE_FOR_VAR,
-        format!("Variable '{name}' can't be set to the value of '{value}'"),
+        format!(
+            "Variable '{name}' can't be set to the value of '{}'",
+            beginning(value, 200)
+        ),
     )
 }
 

@@ -30,6 +30,10 @@ pub fn of_set(
                 format!("Updating '{name}' is deprecated. It will be made read-only in a future release."),
             ));
         }
+        name @ "temptable_use_mmap" => warnings.push(Warning::warning(
+            errno::ER_WARN_DEPRECATED_SYNTAX,
+            format!("'{name}' is deprecated and will be removed in a future release."),
+        )),
         "max_allowed_packet" | "net_buffer_length"
             if integer("max_allowed_packet") < integer("net_buffer_length") =>
         {

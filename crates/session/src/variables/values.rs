@@ -6,16 +6,16 @@ use std::sync::Arc;
 use cluster::settings::GlobalValue;
 use functions::{Locale, TimeZone};
 use parking_lot::RwLock;
-use types::{Collation, Error, Result, Value, errno};
+use types::{Collation, Error, Result, Value, Warning, errno};
 
 use super::charset::{charset_of, collation_of, numbered, paired};
 use super::convert::{
-    boolean, choice, fraction, integer, number, parse_time_zone, shown, some_of, string, wrong_type,
-    wrong_value,
+    beginning, boolean, choice, fraction, integer, number, parse_time_zone, shown, some_of, string,
+    wrong_type, wrong_value,
 };
 use super::definitions::{Definition, Effect, Kind, Scope, all};
 use super::flags::Flags;
-use super::sql_mode;
+use super::{limits, sql_mode};
 
 /// Values in the form of SHOW VARIABLES, one for each of [`all`]. `None` is NULL.
 type Texts = Vec<Option<Arc<str>>>;
@@ -67,13 +67,33 @@ impl GlobalVariables {
         self.texts.read().clone()
     }
 
-    /// The changes of a `SET GLOBAL`: names with values in printed form. Also the text of a warning if the
-    /// value was adjusted.
+    /// The changes of a `SET GLOBAL`: names with values in printed form. Also the warnings if the value was
+    /// adjusted.
     pub fn changes(
         &self,
         definition: &'static Definition,
         value: Option<Value>,
-    ) -> Result<(Vec<GlobalValue>, Option<String>)> {
+    ) -> Result<(Vec<GlobalValue>, Vec<Warning>)> {
+        self.check(definition, value.clone())?;
+        let (mut changes, mut warnings) = self.changes_alone(definition, value)?;
+        let name = definition.canonical().name;
+        let text = changes.first().and_then(|(_, text)| text.as_deref());
+        let limited = text.and_then(|text| limits::limited(name, text, |name| self.text(name)));
+        if let Some(limited) = limited {
+            warnings.extend(limited.warnings());
+            changes.retain(|(name, _)| name != limited.name);
+            changes.push((limited.name.to_owned(), Some(limited.text)));
+        }
+        Ok((changes, warnings))
+    }
+
+    /// The same, whatever other variables have. At the start variables are set one after the other, in any order, and
+    /// may limit each other.
+    fn changes_alone(
+        &self,
+        definition: &'static Definition,
+        value: Option<Value>,
+    ) -> Result<(Vec<GlobalValue>, Vec<Warning>)> {
         let numbered = value.as_ref().and_then(numbered);
         let (text, warning) = self.assigned(definition, value)?;
         let definition = definition.canonical();
@@ -82,7 +102,7 @@ impl GlobalVariables {
         });
         let mut changes = vec![(definition.name.to_owned(), text.as_deref().map(str::to_owned))];
         changes.extend(other.map(|(name, text)| (name, Some(text.to_owned()))));
-        Ok((changes, warning))
+        Ok((changes, warning.map(truncated_value).into_iter().collect()))
     }
 
     /// Applies values that this server or another one has checked. Skips values that cannot be set here,
@@ -110,7 +130,13 @@ impl GlobalVariables {
 
     /// Fails as SET GLOBAL would, and sets nothing.
     pub fn check(&self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
-        self.assigned(definition, value).map(drop)
+        let given = value.clone();
+        let (text, _) = self.assigned(definition, value)?;
+        given.map_or(Ok(()), |given| {
+            limits::check(definition, false, &given, text.as_deref(), |name| {
+                self.integer(name)
+            })
+        })
     }
 
     fn assigned(&self, definition: &'static Definition, value: Option<Value>) -> Result<Assigned> {
@@ -135,7 +161,7 @@ impl GlobalVariables {
             Arc::make_mut(&mut *texts)[definition.index] = value.map(Arc::from);
             return Ok(());
         }
-        let (changes, _) = self.changes(definition, Some(parsed(definition, text)?))?;
+        let (changes, _) = self.changes_alone(definition, Some(parsed(definition, text)?))?;
         self.take_over(&changes);
         Ok(())
     }
@@ -146,7 +172,12 @@ impl GlobalVariables {
     /// Those of SET GLOBAL.
     pub fn persisted(&self, definition: &'static Definition, text: Option<&str>) -> Result<Vec<GlobalValue>> {
         let value = text.map_or(Ok(Value::Null), |text| parsed(definition, text))?;
-        Ok(self.changes(definition, Some(value))?.0)
+        Ok(self.changes_alone(definition, Some(value))?.0)
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let text = super::lookup(name).and_then(|d| self.get(d));
+        text.as_deref().map(str::to_owned)
     }
 
     /// The value of an integer variable.
@@ -222,9 +253,16 @@ impl SessionVariables {
                 format!("Variable '{written}' is a GLOBAL variable and should be set with SET GLOBAL"),
             ));
         }
-        let default = global.get(definition);
+        let default = session_default(definition, global);
         let current = self.text(definition);
+        let given = value.clone();
         let assigned = assign(definition, value, default, current.as_deref())?;
+        if let Some(given) = given {
+            let (text, _) = &assigned;
+            limits::check(definition, true, &given, text.as_deref(), |name| {
+                global.integer(name)
+            })?;
+        }
         let skip = || {
             let skip = super::lookup(SKIP_ISOLATION_CHECK).and_then(|d| self.text(d));
             skip.as_deref() == Some("ON")
@@ -337,6 +375,24 @@ fn assign(
         ));
     }
     Ok((text.map(Arc::from), warning))
+}
+
+/// What `SET SESSION name = DEFAULT` sets.
+fn session_default(definition: &Definition, global: &GlobalVariables) -> Option<Arc<str>> {
+    let text = global.get(definition);
+    match definition.name {
+        // MySQL keeps these two as a bit that turns checks off, and takes the server's bit for the value.
+        "foreign_key_checks" | "unique_checks" => match text.as_deref() {
+            Some("OFF") => Some("ON".into()),
+            _ => Some("OFF".into()),
+        },
+        _ => text,
+    }
+}
+
+/// Warning 1292 for a value that was adjusted.
+pub fn truncated_value(text: String) -> Warning {
+    Warning::warning(errno::ER_TRUNCATED_WRONG_VALUE, text)
 }
 
 fn no_default(name: &str) -> Error {
@@ -465,7 +521,10 @@ fn locale(name: &str, value: &Value) -> Result<&'static str> {
     };
     let numbered = || Locale::numbered(usize::try_from(number?).ok()?);
     let locale = numbered().or_else(|| Locale::named(&text));
-    let unknown = || Error::new(errno::ER_UNKNOWN_LOCALE, format!("Unknown locale: '{text}'"));
+    let unknown = || {
+        let message = format!("Unknown locale: '{}'", beginning(&text, 64));
+        Error::new(errno::ER_UNKNOWN_LOCALE, message)
+    };
     Ok(locale.ok_or_else(unknown)?.name)
 }
 

@@ -128,6 +128,7 @@ commands! {
     ShowPrivileges "show_privileges",
     ShowProcedureStatus "show_procedure_status",
     ShowProcesslist "show_processlist",
+    ShowProfile "show_profile",
     ShowProfiles "show_profiles",
     ShowReplicaStatus "show_replica_status",
     ShowReplicas "show_replicas",
@@ -351,6 +352,7 @@ fn of_show(show: &ShowStatement) -> SqlCommand {
             ServerShow::Grants { .. } => SqlCommand::ShowGrants,
             ServerShow::Help => SqlCommand::Help,
             ServerShow::Privileges => SqlCommand::ShowPrivileges,
+            ServerShow::Profile(_) => SqlCommand::ShowProfile,
             ServerShow::CreateUser(_) => SqlCommand::ShowCreateUser,
             ServerShow::List { words, .. } => match words.as_str() {
                 "PROCEDURE STATUS" => SqlCommand::ShowProcedureStatus,

@@ -48,10 +48,12 @@ pub use query::{
 };
 pub use session::{
     Completion, ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource,
-    SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin, XaStatement,
-    Xid,
+    ReadVariable, SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin,
+    XaStatement, Xid,
 };
-pub use show::{EngineShow, ExplainFormat, ServerShow, ShowFilter, ShowStatement, Target};
+pub use show::{
+    EngineShow, ExplainFormat, ProfileKind, ProfileShow, ServerShow, ShowFilter, ShowStatement, Target,
+};
 pub use view::{CheckOption, CreateView, ViewAlgorithm, ViewVerb};
 pub use window::{Frame, FrameBound, FrameOffset, FrameUnit, NamedWindow, Window, WindowSpec};
 pub use write::{Assignment, Delete, Insert, InsertRows, RowAlias, Update};

@@ -154,6 +154,9 @@ pub enum VariableScope {
     NextTransaction,
 }
 
+/// `@@scope.name` in an expression.
+pub type ReadVariable = (Option<VariableScope>, String);
+
 /// One assignment of SET. `E` is an expression: as written, or bound.
 #[derive(Debug, Clone)]
 pub enum SetClause<E = Expr> {

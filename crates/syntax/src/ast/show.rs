@@ -85,6 +85,7 @@ pub enum ServerShow {
     },
     CreateUser(AccountName),
     Privileges,
+    Profile(ProfileShow),
     /// HELP. The tables of its texts are empty, so no topic is found.
     Help,
     /// Lists of objects and logs, by their keywords: PROCEDURE STATUS, BINARY LOGS ...
@@ -92,6 +93,31 @@ pub enum ServerShow {
         words: String,
         filter: ShowFilter,
     },
+}
+
+/// `SHOW PROFILE [kind, ...] [FOR QUERY n] [LIMIT count [OFFSET offset]]`
+#[derive(Debug, Clone, Default)]
+pub struct ProfileShow {
+    pub kinds: Vec<ProfileKind>,
+    /// `None`: the last statement.
+    pub query: Option<u64>,
+    pub offset: u64,
+    pub count: Option<u64>,
+}
+
+/// The columns that SHOW PROFILE shows besides the durations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfileKind {
+    All,
+    BlockIo,
+    ContextSwitches,
+    Cpu,
+    Ipc,
+    /// MySQL has no columns for it.
+    Memory,
+    PageFaults,
+    Source,
+    Swaps,
 }
 
 /// What SHOW ENGINE shows.

@@ -4,6 +4,7 @@
 //! Source: MySQL 8.0 manual, 9 "Language Structure". The text is UTF-8. Every token begins and ends at a
 //! character boundary, because all signs of the grammar are ASCII.
 
+pub mod echo;
 pub mod keywords;
 pub mod raw_bytes;
 pub mod token;
@@ -136,23 +137,31 @@ impl<'a> Lexer<'a> {
 
     /// Skips white space and comments. Fails with the position of a comment that never ends.
     fn skip_blanks(&mut self) -> Result<(), usize> {
-        loop {
-            match self.byte(self.at) {
-                b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => self.at += 1,
-                b'#' => self.skip_line(),
-                b'-' if self.byte(self.at + 1) == b'-' && self.comment_may_follow(self.at + 2) => {
-                    self.skip_line()
-                }
-                b'/' if self.byte(self.at + 1) == b'*' => self.enter_comment()?,
-                b'*' if self.in_version_comment && self.byte(self.at + 1) == b'/' => {
-                    self.in_version_comment = false;
-                    self.at += 2;
-                }
-                _ => return Ok(()),
-            }
+        while self.skip_blank()? {
             self.last_was_name = false;
             self.after_qualifier = false;
         }
+        Ok(())
+    }
+
+    /// Skips one character of white space, one comment, or the begin or end of a comment whose content is read.
+    /// False if there is none.
+    #[inline]
+    fn skip_blank(&mut self) -> Result<bool, usize> {
+        match self.byte(self.at) {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => self.at += 1,
+            b'#' => self.skip_line(),
+            b'-' if self.byte(self.at + 1) == b'-' && self.comment_may_follow(self.at + 2) => {
+                self.skip_line()
+            }
+            b'/' if self.byte(self.at + 1) == b'*' => self.enter_comment()?,
+            b'*' if self.in_version_comment && self.byte(self.at + 1) == b'/' => {
+                self.in_version_comment = false;
+                self.at += 2;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// `--` begins a comment only before white space, a control character or the end.

@@ -46,7 +46,7 @@ pub fn rename_user(parser: &mut Parser<'_>) -> Result<Statement> {
 
 pub fn create_role(parser: &mut Parser<'_>) -> Result<Statement> {
     let if_not_exists = parser.if_not_exists()?;
-    let roles = parser.comma_separated(account_name)?;
+    let roles = parser.comma_separated(role_name)?;
     Ok(Statement::User(UserStatement::CreateRole {
         roles,
         if_not_exists,
@@ -55,8 +55,30 @@ pub fn create_role(parser: &mut Parser<'_>) -> Result<Statement> {
 
 pub fn drop_role(parser: &mut Parser<'_>) -> Result<Statement> {
     let if_exists = parser.if_exists()?;
-    let roles = parser.comma_separated(account_name)?;
+    let roles = parser.comma_separated(role_name)?;
     Ok(Statement::User(UserStatement::DropRole { roles, if_exists }))
+}
+
+/// A role: an account, whose name is not one of these words without quotes.
+fn role_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
+    const NO_ROLES: &[Kw] = &[
+        Kw::EVENT,
+        Kw::EXECUTE,
+        Kw::FILE,
+        Kw::NONE,
+        Kw::PROCESS,
+        Kw::PROXY,
+        Kw::RELOAD,
+        Kw::REPLICATION,
+        Kw::RESOURCE,
+        Kw::RESTART,
+        Kw::SHUTDOWN,
+        Kw::SUPER,
+    ];
+    match parser.is_any(NO_ROLES) {
+        true => parser.fail(),
+        false => account_name(parser),
+    }
 }
 
 const USER_CHARS_MAX: usize = 32;
@@ -381,7 +403,7 @@ pub fn active_roles(parser: &mut Parser<'_>) -> Result<Roles> {
         return Ok(Roles::Default);
     }
     Ok(match role_list(parser)? {
-        Roles::All if parser.eat(Kw::EXCEPT) => Roles::AllExcept(parser.comma_separated(account_name)?),
+        Roles::All if parser.eat(Kw::EXCEPT) => Roles::AllExcept(parser.comma_separated(role_name)?),
         roles => roles,
     })
 }
@@ -394,5 +416,5 @@ pub fn role_list(parser: &mut Parser<'_>) -> Result<Roles> {
     if parser.eat(Kw::ALL) {
         return Ok(Roles::All);
     }
-    Ok(Roles::List(parser.comma_separated(account_name)?))
+    Ok(Roles::List(parser.comma_separated(role_name)?))
 }

@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::data_type::field_length;
-use super::{Parser, calls};
+use super::{Parser, calls, deprecated};
 use crate::ast::{CastType, Expr};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -198,6 +198,11 @@ fn cast_charset(parser: &mut Parser<'_>) -> Result<(Option<String>, bool)> {
     loop {
         if parser.eat(Kw::BINARY) {
             binary = true;
+            deprecated::replaced(
+                parser,
+                "BINARY as attribute of a type",
+                "a CHARACTER SET clause with _bin collation",
+            );
         } else if parser.eat(Kw::CHARSET)
             || parser.eat_all(&[Kw::CHARACTER, Kw::SET])
             || parser.eat_all(&[Kw::CHAR, Kw::SET])
@@ -210,6 +215,7 @@ fn cast_charset(parser: &mut Parser<'_>) -> Result<(Option<String>, bool)> {
         } else if parser.eat(Kw::ASCII) {
             // MySQL means latin1 (manual 10.3.5).
             charset = Some("latin1".into());
+            deprecated::replaced(parser, "ASCII", "CHARACTER SET charset_name");
         } else if parser.eat(Kw::UNICODE) {
             charset = Some("ucs2".into());
         } else {

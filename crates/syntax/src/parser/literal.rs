@@ -1,10 +1,9 @@
 //! The contents of quoted tokens, and the names that expressions get from their text.
 
-use std::borrow::Cow;
-
 use types::{Charset, Error, Result, SqlMode, errno};
 
 use crate::ast::{Expr, Introducer, NumberText};
+use crate::lexer::echo::echo;
 use crate::lexer::raw_bytes::{as_name, bytes_of, has_carried};
 use crate::lexer::token::Kind;
 use crate::lexer::{Lexer, plain_length};
@@ -119,7 +118,7 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
         Expr::Null => "NULL".into(),
         Expr::Text(_) => first_text(source, mode).unwrap_or_default(),
         Expr::Introduced { charset, .. } => {
-            let name = first_text(source, mode).unwrap_or_else(|| strip_comments(source, mode).into_owned());
+            let name = first_text(source, mode).unwrap_or_else(|| echo(source, mode).into_owned());
             match charset {
                 Introducer::Named(of) if of.eq_ignore_ascii_case(Charset::Binary.name()) => name,
                 _ => as_name(name),
@@ -137,9 +136,9 @@ pub fn item_name(expr: &Expr, source: &str, mode: &SqlMode) -> String {
                 String::from_utf8_lossy(name).into_owned()
             }
             Some(Expr::Number(NumberText::Integer(name) | NumberText::Decimal(name))) => name.clone(),
-            _ => strip_comments(source, mode).into_owned(),
+            _ => echo(source, mode).into_owned(),
         },
-        _ => strip_comments(source, mode).into_owned(),
+        _ => echo(source, mode).into_owned(),
     }
 }
 
@@ -163,33 +162,6 @@ fn first_text(source: &str, mode: &SqlMode) -> Option<String> {
     }
 }
 
-/// The text without its comments, as MySQL's lexer echoes it.
-fn strip_comments<'a>(source: &'a str, mode: &SqlMode) -> Cow<'a, str> {
-    if !source.contains("/*") && !source.contains("--") && !source.contains('#') {
-        return Cow::Borrowed(source);
-    }
-    let mut out = String::with_capacity(source.len());
-    let mut lexer = Lexer::new(source, 0, mode);
-    let mut at = 0;
-    loop {
-        let token = lexer.next_token();
-        if matches!(token.kind, Kind::End | Kind::Bad) {
-            return Cow::Owned(out);
-        }
-        let gap = &source[at..token.start];
-        let is_blank = |c: char| c.is_ascii_whitespace();
-        if gap.trim_matches(is_blank).is_empty() {
-            out.push_str(gap);
-        } else {
-            let behind = gap.trim_start_matches(is_blank);
-            out.push_str(&gap[..gap.len() - behind.len()]);
-            out.push_str(&behind[behind.trim_end_matches(is_blank).len()..]);
-        }
-        out.push_str(&source[token.start..token.end]);
-        at = token.end;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,12 +181,5 @@ mod tests {
         assert!(hex_bytes("x''").is_empty());
         assert_eq!(bit_bytes("b'101'"), [5]);
         assert_eq!(bit_bytes("0b100000001"), [1, 1]);
-    }
-
-    #[test]
-    fn comments_are_no_part_of_a_name() {
-        let mode = crate::testing::sql_mode();
-        assert_eq!(strip_comments("a /* c */ + 1", &mode), "a  + 1");
-        assert_eq!(strip_comments("a + /*! 1 + */ 2", &mode), "a +  1 +  2");
     }
 }

@@ -53,7 +53,7 @@ mod xa;
 use types::name::check_length;
 use types::{Error, Result, SqlMode, Warning, errno};
 
-use crate::ast::{BinaryOp, Expr, ObjectName, UnaryOp};
+use crate::ast::{BinaryOp, Expr, ObjectName, ReadVariable, UnaryOp};
 use crate::lexer::Lexer;
 use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
 use crate::lexer::raw_bytes::has_carried;
@@ -91,8 +91,12 @@ pub struct Parser<'a> {
     pub row_counts: Vec<usize>,
     /// An expression contains `@a := x`.
     pub assigns: bool,
+    /// An expression contains `@@warning_count` or `@@error_count`.
+    pub reads_diagnostics: bool,
     /// The variables of SET_VAR hints.
     pub set_vars: Vec<(String, Expr)>,
+    /// What the expressions so far read: `@@name`.
+    pub read_variables: Vec<ReadVariable>,
     /// What the text so far warns of: [`deprecated`].
     pub warnings: Vec<Warning>,
     /// The next SELECT is the statement's first one that is no common table expression's.
@@ -121,7 +125,9 @@ impl<'a> Parser<'a> {
             parameters: 0,
             row_counts: Vec::new(),
             assigns: false,
+            reads_diagnostics: false,
             set_vars: Vec::new(),
+            read_variables: Vec::new(),
             warnings: Vec::new(),
             is_first_select: true,
             operand: None,
@@ -172,6 +178,7 @@ impl<'a> Parser<'a> {
         Self {
             row_counts: self.row_counts.clone(),
             set_vars: self.set_vars.clone(),
+            read_variables: Vec::new(),
             warnings: Vec::new(),
             operand: None,
             ..*self

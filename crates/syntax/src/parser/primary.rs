@@ -127,6 +127,9 @@ fn user_variable(parser: &mut Parser<'_>) -> Result<Expr> {
 
 fn system_variable(parser: &mut Parser<'_>) -> Result<Expr> {
     let (scope, name) = names::system_variable_name(parser)?;
+    let counts = ["warning_count", "error_count"];
+    parser.reads_diagnostics |= counts.iter().any(|count| name.eq_ignore_ascii_case(count));
+    parser.read_variables.push((scope, name.clone()));
     Ok(Expr::SystemVariable { scope, name })
 }
 

@@ -5,6 +5,7 @@ use types::{Error, Result, Warning, errno};
 use super::literal::item_name;
 use super::{Parser, deprecated, hints, into, table_ref, window};
 use crate::ast::{Expr, NamedExpr, Select, SelectItem};
+use crate::lexer::echo::echo;
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -106,7 +107,7 @@ fn select_item(parser: &mut Parser<'_>) -> Result<SelectItem> {
     let name = match alias {
         Some(alias) => alias,
         // A subquery is always named by its whole text.
-        None if is_query => cut_name(parser.source(start, end).to_owned()),
+        None if is_query => cut_name(echo(parser.source(start, end), &parser.mode).into_owned()),
         None => cut_name(item_name(&expr, parser.source(start, end), &parser.mode)),
     };
     Ok(SelectItem::Expr { expr, name, aliased })

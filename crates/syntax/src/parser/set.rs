@@ -148,6 +148,10 @@ fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result
     {
         return Ok(SetClause::CharacterSet(charset_or_default(parser)?));
     }
+    // `SET global.name = 1` is wrong from its first word on.
+    if parser.is_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL]) && parser.peek().kind == Kind::Dot {
+        return parser.fail();
+    }
     match parser.eat_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL, Kw::PERSIST, Kw::PERSIST_ONLY]) {
         None => {}
         Some(Kw::GLOBAL) => *word_scope = VariableScope::Global,

@@ -3,7 +3,9 @@
 use types::{Error, Result};
 
 use super::{Parser, account, admin, deprecated, split_table, stored_program};
-use crate::ast::{EngineShow, ServerShow, ShowFilter, ShowStatement, Statement, Target};
+use crate::ast::{
+    EngineShow, ProfileKind, ProfileShow, ServerShow, ShowFilter, ShowStatement, Statement, Target,
+};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -24,8 +26,18 @@ const EMPTY: &[&[Kw]] = &[
     &[Kw::RELAYLOG, Kw::EVENTS],
 ];
 
-/// SHOW statements that are not there, and what to do instead.
-const REFUSED: &[(Kw, &str)] = &[(Kw::PROFILE, "use EXPLAIN ANALYZE")];
+/// The words after SHOW PROFILE.
+const PROFILE_KINDS: &[(&[Kw], ProfileKind)] = &[
+    (&[Kw::ALL], ProfileKind::All),
+    (&[Kw::BLOCK, Kw::IO], ProfileKind::BlockIo),
+    (&[Kw::CONTEXT, Kw::SWITCHES], ProfileKind::ContextSwitches),
+    (&[Kw::CPU], ProfileKind::Cpu),
+    (&[Kw::IPC], ProfileKind::Ipc),
+    (&[Kw::MEMORY], ProfileKind::Memory),
+    (&[Kw::PAGE, Kw::FAULTS], ProfileKind::PageFaults),
+    (&[Kw::SOURCE], ProfileKind::Source),
+    (&[Kw::SWAPS], ProfileKind::Swaps),
+];
 
 const ER_FEATURE_DISABLED: u16 = 1289;
 
@@ -130,6 +142,9 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
             "The 'SHOW PROCEDURE|FUNCTION CODE' feature is disabled; you need MySQL built with '--with-debug' to have it working",
         ));
     }
+    if parser.eat(Kw::PROFILE) {
+        return of_server(ServerShow::Profile(show_profile(parser)?));
+    }
     for words in EMPTY {
         if parser.eat_all(words) {
             match words {
@@ -155,14 +170,6 @@ fn show_statement(parser: &mut Parser<'_>) -> Result<ShowStatement> {
             });
         }
     }
-    for (word, instead) in REFUSED {
-        if parser.is(*word) {
-            return Err(Error::not_supported(
-                format!("SHOW {}", parser.word().to_uppercase()),
-                instead,
-            ));
-        }
-    }
     parser.fail()
 }
 
@@ -183,6 +190,25 @@ fn binlog_position(parser: &mut Parser<'_>) -> Result<()> {
     Ok(())
 }
 
+/// `SHOW PROFILE [kind, ...] [FOR QUERY n] [LIMIT ...]`, after the word PROFILE.
+fn show_profile(parser: &mut Parser<'_>) -> Result<ProfileShow> {
+    let mut show = ProfileShow::default();
+    while let Some((_, kind)) = PROFILE_KINDS.iter().find(|(words, _)| parser.eat_all(words)) {
+        show.kinds.push(*kind);
+        if !parser.eat_kind(Kind::Comma) {
+            break;
+        }
+        if !PROFILE_KINDS.iter().any(|(words, _)| parser.is(words[0])) {
+            return parser.fail();
+        }
+    }
+    if parser.eat_all(&[Kw::FOR, Kw::QUERY]) {
+        show.query = Some(parser.unsigned()?);
+    }
+    (show.offset, show.count) = limit(parser)?;
+    Ok(show)
+}
+
 /// `SHOW ENGINE name | ALL STATUS | MUTEX | LOGS`, after the word ENGINE.
 fn show_engine(parser: &mut Parser<'_>) -> Result<ShowStatement> {
     let name = match parser.eat(Kw::ALL) {
@@ -201,13 +227,18 @@ fn show_engine(parser: &mut Parser<'_>) -> Result<ShowStatement> {
 /// Lists about a database or a table.
 fn show_of_object(parser: &mut Parser<'_>) -> Result<Option<ShowStatement>> {
     const OF_INDEXES: &[Kw] = &[Kw::INDEX, Kw::INDEXES, Kw::KEYS];
-    let full = (parser.is(Kw::FULL) || parser.is(Kw::EXTENDED))
-        && parser.peek_is_any(&[Kw::TABLES, Kw::COLUMNS, Kw::FIELDS, Kw::FULL, Kw::TRIGGERS]);
+    const OF_COLUMNS: &[Kw] = &[Kw::TABLES, Kw::COLUMNS, Kw::FIELDS];
+    let of_columns = parser.peek_is_any(OF_COLUMNS);
+    let full = parser.is(Kw::FULL) && (of_columns || parser.peek_is(Kw::TRIGGERS))
+        || parser.is(Kw::EXTENDED) && (of_columns || parser.peek_is(Kw::FULL));
     let extended = parser.is(Kw::EXTENDED) && parser.peek_is_any(OF_INDEXES);
     let mut show_full = false;
     if full || extended {
-        parser.eat(Kw::EXTENDED);
+        let is_extended = parser.eat(Kw::EXTENDED);
         show_full = parser.eat(Kw::FULL) || extended;
+        if is_extended && !extended && !parser.is_any(OF_COLUMNS) {
+            return parser.fail();
+        }
     }
     for (words, target) in [
         (&[Kw::TABLES][..], Target::Tables),
@@ -315,6 +346,16 @@ fn show_variables(parser: &mut Parser<'_>) -> Result<Option<ShowStatement>> {
 
 /// `SHOW WARNINGS [LIMIT [offset,] n]`, after the word WARNINGS or ERRORS.
 fn show_warnings(parser: &mut Parser<'_>, errors_only: bool) -> Result<ShowStatement> {
+    let (offset, count) = limit(parser)?;
+    Ok(ShowStatement::OfServer(ServerShow::Warnings {
+        errors_only,
+        offset,
+        count,
+    }))
+}
+
+/// `[LIMIT [offset,] count]` or `[LIMIT count OFFSET offset]`: offset and count.
+fn limit(parser: &mut Parser<'_>) -> Result<(u64, Option<u64>)> {
     let mut offset = 0;
     let mut count = None;
     if parser.eat(Kw::LIMIT) {
@@ -329,11 +370,7 @@ fn show_warnings(parser: &mut Parser<'_>, errors_only: bool) -> Result<ShowState
             }
         }
     }
-    Ok(ShowStatement::OfServer(ServerShow::Warnings {
-        errors_only,
-        offset,
-        count,
-    }))
+    Ok((offset, count))
 }
 
 /// `SHOW COUNT(*) WARNINGS`

@@ -21,7 +21,9 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
             parameters: 0,
             row_counts: Vec::new(),
             assigns: false,
+            reads_diagnostics: false,
             set_vars: Vec::new(),
+            read_variables: Vec::new(),
             warnings: Vec::new(),
         });
     }
@@ -38,7 +40,9 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Parsed> {
         parameters: parser.parameters,
         row_counts: std::mem::take(&mut parser.row_counts),
         assigns: parser.assigns,
+        reads_diagnostics: parser.reads_diagnostics,
         set_vars: std::mem::take(&mut parser.set_vars),
+        read_variables: std::mem::take(&mut parser.read_variables),
         warnings: std::mem::take(&mut parser.warnings),
     })
 }

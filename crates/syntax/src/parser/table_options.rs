@@ -28,6 +28,15 @@ const IGNORED: &[Kw] = &[
     Kw::SECONDARY_ENGINE,
 ];
 
+const ROW_FORMATS: &[Kw] = &[
+    Kw::DEFAULT,
+    Kw::DYNAMIC,
+    Kw::FIXED,
+    Kw::COMPRESSED,
+    Kw::REDUNDANT,
+    Kw::COMPACT,
+];
+
 /// The options of CREATE TABLE, separated by blanks or commas.
 pub fn table_options(parser: &mut Parser<'_>) -> Result<TableOptions> {
     let mut options = TableOptions::default();
@@ -68,6 +77,9 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
         parser.advance();
         parser.eat_kind(Kind::Equal);
         let start = parser.start();
+        if name == "ROW_FORMAT" && !parser.is_any(ROW_FORMATS) {
+            return parser.fail();
+        }
         let value = match parser.kind() {
             Kind::Integer | Kind::Decimal | Kind::Float => parser.truncated_unsigned()?.to_string(),
             Kind::Text => parser.text_literal()?,

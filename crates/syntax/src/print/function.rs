@@ -11,6 +11,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("ceil", "ceiling"),
     ("character_length", "char_length"),
     ("day", "dayofmonth"),
+    ("json_merge", "json_merge_preserve"),
     ("lcase", "lower"),
     ("octet_length", "length"),
     ("power", "pow"),

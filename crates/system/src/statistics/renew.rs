@@ -1,8 +1,12 @@
 //! Statistics are renewed as tables change, slowly and in the background.
 //!
-//! It considers only tables whose size a plan has depended on. A change of a table's size shows how much the
-//! table has changed, so that writes need not count anything.
+//! A node considers only tables whose size a plan of its own has depended on. A change of a table's size shows how
+//! much the table has changed, so that writes need not count anything.
+//!
+//! Of several nodes that know a table, the first one renews its statistics: each node waits for those before it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +27,11 @@ const CHANGED_SHARE: f64 = 0.1;
 const ESTIMATE_ERROR: f64 = 0.25;
 /// The pause after each of the up to 256 runs of rows of a sample: 30,000 rows take two seconds.
 const PAUSE: Duration = Duration::from_millis(8);
+/// How often a node finds that a table has changed, for each node before it, until it reads the table itself.
+const LOOKS_FOR_EACH: usize = 2;
+
+/// How often in a row each table was found to have changed.
+type Looks = HashMap<i64, usize>;
 
 /// `is_wanted`: whether those of tables without `STATS_AUTO_RECALC` are renewed.
 pub fn start(
@@ -34,19 +43,29 @@ pub fn start(
         return Ok(());
     }
     let cluster = Arc::clone(cluster);
+    let looks = RefCell::new(Looks::new());
     catalog
         .workers
         .repeat(catalog, "statistics", Wake::ByTime, move |catalog, signal| {
-            if cluster.is_first_node().unwrap_or(false) {
-                catalog.renew(&cluster, is_wanted(), signal.interrupt());
+            // A node that does not know how many are before it renews nothing.
+            if let Ok(before) = cluster.nodes_before() {
+                let patience = before * LOOKS_FOR_EACH;
+                let mut looks = looks.borrow_mut();
+                catalog.renew(&cluster, (&mut looks, patience), is_wanted(), signal.interrupt());
             }
             PERIOD
         })
 }
 
 impl StatisticsCatalog {
-    /// Looks at the tables once.
-    fn renew(&self, cluster: &Cluster, is_wanted: bool, interrupt: &Arc<Interrupt>) {
+    /// Looks at the tables once. `patience`: how often others may have found before that a table has changed.
+    fn renew(
+        &self,
+        cluster: &Cluster,
+        (looks, patience): (&mut Looks, usize),
+        is_wanted: bool,
+        interrupt: &Arc<Interrupt>,
+    ) {
         for id in self.sizes.known() {
             if interrupt.check().is_err() {
                 return;
@@ -60,6 +79,12 @@ impl StatisticsCatalog {
                 None => is_wanted,
             };
             if !is_wanted || !self.is_due(id, interrupt) {
+                looks.remove(&id);
+                continue;
+            }
+            let looked = looks.entry(id).or_default();
+            *looked += 1;
+            if *looked <= patience {
                 continue;
             }
             let renewed = self

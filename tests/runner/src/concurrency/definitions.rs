@@ -17,11 +17,15 @@ const CLIENTS: u64 = 5;
 const TIME: Duration = Duration::from_secs(8);
 
 /// After all of them, the table is what it was.
-const CHANGES: [&str; 20] = [
+const CHANGES: [&str; 24] = [
     "ALTER TABLE changed MODIFY v VARCHAR(20)",
     "ALTER TABLE changed MODIFY v INT",
     "ALTER TABLE changed MODIFY d VARCHAR(20)",
     "ALTER TABLE changed MODIFY d DATE",
+    "ALTER TABLE changed DROP PRIMARY KEY, ADD UNIQUE INDEX id (id)",
+    "ALTER TABLE changed DROP INDEX id, ADD PRIMARY KEY (id)",
+    "ALTER TABLE changed ADD COLUMN s INT AUTO_INCREMENT, ADD INDEX s (s)",
+    "ALTER TABLE changed DROP COLUMN s",
     "ALTER TABLE changed ADD COLUMN z INT FIRST",
     "ALTER TABLE changed DROP COLUMN z",
     "ALTER TABLE changed ADD INDEX f ((n + 1))",

@@ -10,12 +10,16 @@ use super::{DATABASE, text};
 use crate::server::Address;
 
 /// After each change, the writers and the model must read the same values as before.
-const CHANGES: [&str; 30] = [
+const CHANGES: [&str; 34] = [
     "ALTER TABLE accounts MODIFY balance INT NOT NULL",
     "ALTER TABLE accounts MODIFY balance DECIMAL(20) NOT NULL",
     "ALTER TABLE accounts MODIFY balance BIGINT NOT NULL",
     "ALTER TABLE items DROP PRIMARY KEY, ADD PRIMARY KEY (n, name)",
     "ALTER TABLE items DROP PRIMARY KEY, ADD PRIMARY KEY (name, n)",
+    "ALTER TABLE items DROP PRIMARY KEY, ADD UNIQUE KEY pair (name, n)",
+    "ALTER TABLE items DROP KEY pair, ADD PRIMARY KEY (name, n)",
+    "ALTER TABLE accounts ADD COLUMN seq BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, ADD KEY seq (seq)",
+    "ALTER TABLE accounts DROP COLUMN seq",
     "ALTER TABLE orders MODIFY note VARCHAR(200) COLLATE utf8mb4_bin NOT NULL, MODIFY version SMALLINT NOT NULL",
     "ALTER TABLE orders MODIFY note VARCHAR(200) COLLATE utf8mb4_0900_ai_ci NOT NULL, MODIFY version INT NOT NULL",
     "ALTER TABLE transfers MODIFY name VARCHAR(40) COLLATE utf8mb4_bin NOT NULL, ADD CONSTRAINT positive CHECK (amount > -1000000)",

@@ -1,5 +1,5 @@
-//! Servers are killed while they fill an index, while the same rows are changed. Another server continues,
-//! and the index has exactly one entry for each row.
+//! Servers are killed while they fill an index or rewrite rows, while the same rows are changed. Another server
+//! continues, and each index has exactly one entry for each row. A change that no writer works beside is undone.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,7 +15,6 @@ use crate::report::Report;
 use crate::server::{Address, Server};
 use crate::{code, text};
 
-const ROUNDS: u64 = 3;
 const DATABASE: &str = "backfill";
 /// Many pages of a backfill.
 const ROWS: u64 = 20_000;
@@ -26,6 +25,42 @@ const WRITERS: u64 = 3;
 /// How long another server may take to finish what the dead one began, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
 
+/// What is changed, how that is undone, and the indexes in between.
+struct Case {
+    change: &'static str,
+    back: &'static str,
+    indexes: [&'static str; 3],
+    /// The other server undoes it, because the rows were to get ids in their order.
+    is_undone: bool,
+}
+
+const CASES: [Case; 4] = [
+    Case {
+        change: "ADD UNIQUE INDEX u (u), ADD INDEX v (v)",
+        back: "DROP INDEX u, DROP INDEX v",
+        indexes: ["PRIMARY", "u", "v"],
+        is_undone: false,
+    },
+    Case {
+        change: "DROP PRIMARY KEY, ADD UNIQUE INDEX p (id), ADD UNIQUE INDEX u (u), ADD INDEX v (v)",
+        back: "DROP INDEX u, DROP INDEX v, DROP INDEX p, ADD PRIMARY KEY (id)",
+        indexes: ["p", "u", "v"],
+        is_undone: false,
+    },
+    Case {
+        change: "DROP PRIMARY KEY, ADD PRIMARY KEY (v, id), ADD UNIQUE INDEX u (u), ADD INDEX v (v)",
+        back: "DROP INDEX u, DROP INDEX v, DROP PRIMARY KEY, ADD PRIMARY KEY (id)",
+        indexes: ["PRIMARY", "u", "v"],
+        is_undone: false,
+    },
+    Case {
+        change: "ADD COLUMN s INT AUTO_INCREMENT UNIQUE",
+        back: "COMMENT ''",
+        indexes: ["PRIMARY"; 3],
+        is_undone: true,
+    },
+];
+
 const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, u BIGINT NOT NULL, v INT NOT NULL)";
 
 pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
@@ -33,10 +68,10 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     let mut conn = stays.address.connect().map_err(text)?;
     new_database(&mut conn, DATABASE)?;
     fill(&mut conn).map_err(text)?;
-    for round in 1..=ROUNDS {
+    for (round, case) in (1..).zip(&CASES) {
         report.check(
-            &format!("backfill: round {round} of {ROUNDS}"),
-            one_round(cluster, &stays, &mut conn, round),
+            &format!("backfill: {}", case.change),
+            one_round(cluster, &stays, &mut conn, (round, case)),
         );
     }
     Ok(())
@@ -53,7 +88,12 @@ fn fill(conn: &mut Conn) -> mysql::Result<()> {
     Ok(())
 }
 
-fn one_round(cluster: &Cluster, stays: &Server, conn: &mut Conn, round: u64) -> Result<(), String> {
+fn one_round(
+    cluster: &Cluster,
+    stays: &Server,
+    conn: &mut Conn,
+    (round, case): (u64, &Case),
+) -> Result<(), String> {
     let mut dying = Server::start(cluster.program(), &[])?;
     let mut client = dying.address.connect_to(DATABASE).map_err(text)?;
     let (stop, changed) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -64,8 +104,7 @@ fn one_round(cluster: &Cluster, stays: &Server, conn: &mut Conn, round: u64) -> 
                 scope.spawn(move || change(&stays.address, round * 100 + writer, changed, stop))
             })
             .collect();
-        let altering =
-            scope.spawn(move || client.query_drop("ALTER TABLE t ADD UNIQUE INDEX u (u), ADD INDEX v (v)"));
+        let altering = scope.spawn(move || client.query_drop(format!("ALTER TABLE t {}", case.change)));
         let killed = patiently("rows are filled in", || Ok(rows_done(conn)? > 0)).map(|()| dying.kill());
         let done = killed.and_then(|()| patiently("the job is done", || Ok(jobs(conn)?.is_empty())));
         stop.store(true, Ordering::SeqCst);
@@ -82,8 +121,8 @@ fn one_round(cluster: &Cluster, stays: &Server, conn: &mut Conn, round: u64) -> 
     if changed.load(Ordering::SeqCst) == 0 {
         return Err("nobody changed a row meanwhile".to_owned());
     }
-    verify(conn)?;
-    conn.query_drop("ALTER TABLE t DROP INDEX u, DROP INDEX v")
+    verify(conn, case)?;
+    conn.query_drop(format!("ALTER TABLE t {}", case.back))
         .map_err(text)
 }
 
@@ -104,16 +143,17 @@ fn change(address: &Address, seed: u64, changed: &AtomicU64, stop: &AtomicBool) 
     Ok(())
 }
 
-fn verify(conn: &mut Conn) -> Result<(), String> {
+fn verify(conn: &mut Conn, case: &Case) -> Result<(), String> {
     // Another server may have finished it, and this one has to learn of it.
-    let indexes = "SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = 'backfill' \
-                   AND index_name IN ('u', 'v')";
+    let indexes = "SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics \
+                   WHERE table_schema = 'backfill'";
+    let expected = if case.is_undone { 1 } else { 3 };
     patiently("the indexes are known", || {
         let known: Option<u64> = conn.query_first(indexes).map_err(text)?;
-        Ok(known == Some(2))
+        Ok(known == Some(expected))
     })?;
     conn.query_drop("ADMIN CHECK TABLE t").map_err(text)?;
-    for index in ["PRIMARY", "u", "v"] {
+    for index in case.indexes {
         let sql = format!("SELECT COUNT(*) FROM t FORCE INDEX ({index}) WHERE id >= 0 AND u >= 0 AND v >= 0");
         let count: Option<u64> = conn.query_first(&sql).map_err(text)?;
         if count != Some(ROWS) {

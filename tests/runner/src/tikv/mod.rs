@@ -15,6 +15,7 @@
 //! - [`regions`]: tables created as several regions, and split.
 //! - [`rolling`]: two servers behind HAProxy, stopped one after the other.
 //! - [`table_locks`]: LOCK TABLES on one server and statements on another.
+//! - [`xa`]: prepared XA transactions, ended by other servers; servers killed at each step.
 
 mod backfill;
 mod cluster;
@@ -28,6 +29,7 @@ mod nodes;
 mod regions;
 mod rolling;
 mod table_locks;
+mod xa;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,7 +51,7 @@ const CLIENTS: [&str; 2] = ["go", "sysbench"];
 type Suite = fn(&Setting, &mut Report) -> Result<(), String>;
 
 /// The suites: name, whether it also runs on a real cluster, and the function.
-const SUITES: [(&str, bool, Suite); 15] = [
+const SUITES: [(&str, bool, Suite); 16] = [
     ("cost", false, |s, report| cost::check(&s.cluster()?, report)),
     ("coprocessor", true, |s, report| {
         coprocessor::check(&s.cluster()?, report)
@@ -79,6 +81,7 @@ const SUITES: [(&str, bool, Suite); 15] = [
     ("nodes", true, |s, report| nodes::check(&s.cluster()?, report)),
     ("regions", true, |s, report| regions::check(&s.cluster()?, report)),
     ("rolling", true, |s, report| rolling::check(&s.cluster()?, report)),
+    ("xa", true, |s, report| xa::check(&s.cluster()?, report)),
 ];
 
 pub struct Setting<'a> {

@@ -53,6 +53,7 @@ pub fn check(cluster: &Cluster, report: &mut Report) -> Result<(), String> {
     report.check("nodes: accounts are those of all", accounts(&one, &two));
     report.check("nodes: everybody's connections are listed", listed(&one, &two));
     report.check("nodes: ids are unique over nodes", ids(&one, &two));
+    report.check("nodes: statistics are those of all", statistics(&one, &two));
     report.check(
         "nodes: an index that a killed node was adding is finished",
         takeover(cluster, &two),
@@ -351,6 +352,54 @@ fn ids(one: &Server, two: &Server) -> Result<(), String> {
         same(table, &count, &Some(4 * EACH))?;
     }
     Ok(())
+}
+
+/// What ANALYZE finds on one node, the other one plans with. A table that only the second node knows is looked at again
+/// there when it has grown, and the first node sees that.
+fn statistics(one: &Server, two: &Server) -> Result<(), String> {
+    let (mut here, mut there) = (connect(one)?, connect(two)?);
+    new_database(&mut here, "shared_statistics")?;
+    let of_t = "SELECT cardinality FROM information_schema.statistics \
+                WHERE table_schema = 'shared_statistics' AND index_name = 'v'";
+    let cardinality = |conn: &mut Conn| {
+        run(conn, "SET information_schema_stats_expiry = 0")?;
+        conn.query_first::<Option<u64>, _>(of_t).map_err(text)
+    };
+    let fill = |conn: &mut Conn, rows: std::ops::Range<u32>| {
+        let values: Vec<String> = rows.map(|id| format!("({id}, {})", id / 10)).collect();
+        run(
+            conn,
+            &format!("INSERT INTO shared_statistics.t VALUES {}", values.join(",")),
+        )
+    };
+    run(
+        &mut here,
+        "CREATE TABLE shared_statistics.t (id INT PRIMARY KEY, v INT, KEY v (v)) STATS_AUTO_RECALC = 0",
+    )?;
+    fill(&mut here, 0..2_000)?;
+    // The other node remembers that there are none.
+    cardinality(&mut there)?;
+    run(&mut here, "ANALYZE TABLE shared_statistics.t")?;
+    soon("the other node has what ANALYZE has found", || {
+        Ok(cardinality(&mut there)? == Some(Some(200)))
+    })?;
+    run(
+        &mut there,
+        "ALTER TABLE shared_statistics.t STATS_AUTO_RECALC = 1",
+    )?;
+    fill(&mut there, 2_000..9_000)?;
+    soon("the statistics of the grown table are renewed", || {
+        // A plan of this node depends on the size.
+        let _: Vec<Row> = there
+            .query("SELECT * FROM shared_statistics.t WHERE v = 3 AND id > 5")
+            .map_err(text)?;
+        Ok(cardinality(&mut there)?
+            .flatten()
+            .is_some_and(|found| found > 600))
+    })?;
+    soon("the first node has them, too", || {
+        Ok(cardinality(&mut here)?.flatten().is_some_and(|found| found > 600))
+    })
 }
 
 fn soon(what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {

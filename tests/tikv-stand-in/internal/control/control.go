@@ -169,7 +169,13 @@ func (s *Server) rule(form url.Values) (faults.Rule, error) {
 	if err != nil || count == 0 || count > math.MaxInt32 {
 		return faults.Rule{}, errors.New("count= is not a number above 0")
 	}
-	return faults.Rule{Call: call, Store: store, Count: int(count)}, nil
+	rule := faults.Rule{Call: call, Store: store, Count: int(count)}
+	if form.Has("key") || form.Has("hexkey") {
+		if rule.Prefix, err = keyOf(form); err != nil {
+			return faults.Rule{}, err
+		}
+	}
+	return rule, nil
 }
 
 func (s *Server) dropNext(form url.Values) (any, error) {
@@ -184,6 +190,11 @@ func (s *Server) dropNext(form url.Values) (any, error) {
 		rule.DropBefore = true
 	default:
 		return nil, fmt.Errorf("when=%s is neither before nor after", when)
+	}
+	if form.Has("ms") {
+		if rule.Delay, err = milliseconds(form); err != nil {
+			return nil, err
+		}
 	}
 	s.Faults.Add(rule)
 	return nil, nil

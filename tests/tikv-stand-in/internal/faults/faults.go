@@ -2,8 +2,10 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +22,8 @@ type Rule struct {
 	Call  string // as TiKV names it: Get, Prewrite, Commit, Tso, ...
 	Store uint64 // AnyStore, PD, or a store's id
 	Count int    // how many calls it is for
+	// Prefix is that of a key which the call names; empty: of any call.
+	Prefix []byte
 
 	// DropAfter does the work and breaks the connection before the response: the outcome is unknown to the
 	// client.
@@ -91,9 +95,17 @@ func (f *Faults) Pending() int {
 // Active reports whether any call may meet a fault.
 func (f *Faults) Active() bool { return f.active.Load() }
 
-// Take returns the fault of this call of a store; the zero Rule if there is none. It includes the store's
-// delay.
-func (f *Faults) Take(call string, store uint64) Rule {
+func (r *Rule) isFor(call string, store uint64, keys [][]byte) bool {
+	if r.Call != call || r.Store != AnyStore && r.Store != store {
+		return false
+	}
+	named := func(key []byte) bool { return bytes.HasPrefix(key, r.Prefix) }
+	return len(r.Prefix) == 0 || slices.ContainsFunc(keys, named)
+}
+
+// Take returns the fault of this call of a store, which names these keys; the zero Rule if there is none. It
+// includes the store's delay.
+func (f *Faults) Take(call string, store uint64, keys [][]byte) Rule {
 	if !f.Active() {
 		return Rule{}
 	}
@@ -101,7 +113,7 @@ func (f *Faults) Take(call string, store uint64) Rule {
 	defer f.mu.Unlock()
 	var taken Rule
 	for i, r := range f.rules {
-		if r.Call == call && (r.Store == AnyStore || r.Store == store) {
+		if r.isFor(call, store, keys) {
 			taken = *r
 			if r.Count--; r.Count <= 0 {
 				f.rules = append(f.rules[:i:i], f.rules[i+1:]...)

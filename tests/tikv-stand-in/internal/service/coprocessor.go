@@ -21,7 +21,7 @@ const keyspaceBytes = 4
 // Coprocessor computes over the region's part of ranges. A bound outside the region is refused, as TiKV does. With a page
 // size, it ends early, and says which range it has read.
 func (t *TiKV) Coprocessor(ctx context.Context, r *coprocessor.Request) (response *coprocessor.Response, err error) {
-	err = t.around(ctx, "Coprocessor", func(fault faults.Rule) {
+	err = t.around(ctx, "Coprocessor", nil, func(fault faults.Rule) {
 		region, problem := t.admit(r.GetContext(), nil, fault)
 		switch {
 		case problem != nil:

@@ -127,11 +127,12 @@ func (n *node) cutOff(ctx context.Context) {
 // errCutOff is for gRPC only: its connection is gone when it is returned.
 var errCutOff = status.Error(codes.Unavailable, "connection broken on request")
 
-// around does a call's work with its faults. An error means that the connection is gone.
-func (n *node) around(ctx context.Context, call string, work func(faults.Rule)) error {
+// around does a call's work with its faults. An error means that the connection is gone. keys are those that the call
+// names.
+func (n *node) around(ctx context.Context, call string, keys [][]byte, work func(faults.Rule)) error {
 	n.options.Faults.Count(call, 1)
 	defer n.options.Faults.Begin(call)()
-	fault := n.options.Faults.Take(call, n.store)
+	fault := n.options.Faults.Take(call, n.store, keys)
 	faults.Sleep(ctx, fault.Delay)
 	if fault.DropBefore {
 		n.cutOff(ctx)

@@ -26,7 +26,7 @@ type PD struct {
 // admit checks every call but a client's first two: faults, then leadership, then the cluster's identity.
 func (p *PD) admit(ctx context.Context, call string, header *pdpb.RequestHeader) error {
 	var refused error
-	err := p.around(ctx, call, func(faults.Rule) {
+	err := p.around(ctx, call, nil, func(faults.Rule) {
 		switch asked := header.GetClusterId(); {
 		case p.Leader() != p.index:
 			refused = status.Error(codes.Unavailable, "not leader")
@@ -39,7 +39,7 @@ func (p *PD) admit(ctx context.Context, call string, header *pdpb.RequestHeader)
 
 // GetMembers is served by every member, with the leader it knows.
 func (p *PD) GetMembers(ctx context.Context, _ *pdpb.GetMembersRequest) (*pdpb.GetMembersResponse, error) {
-	err := p.around(ctx, "GetMembers", func(faults.Rule) {})
+	err := p.around(ctx, "GetMembers", nil, func(faults.Rule) {})
 	response := &pdpb.GetMembersResponse{Header: p.header()}
 	for i := range p.members {
 		response.Members = append(response.Members, p.describe(i))
@@ -52,7 +52,7 @@ func (p *PD) GetMembers(ctx context.Context, _ *pdpb.GetMembersRequest) (*pdpb.G
 }
 
 func (p *PD) GetClusterInfo(ctx context.Context, _ *pdpb.GetClusterInfoRequest) (*pdpb.GetClusterInfoResponse, error) {
-	err := p.around(ctx, "GetClusterInfo", func(faults.Rule) {})
+	err := p.around(ctx, "GetClusterInfo", nil, func(faults.Rule) {})
 	return &pdpb.GetClusterInfoResponse{Header: p.header(), ServiceModes: []pdpb.ServiceMode{pdpb.ServiceMode_PD_SVC_MODE}}, err
 }
 

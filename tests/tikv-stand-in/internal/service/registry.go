@@ -41,7 +41,7 @@ type registryService struct {
 }
 
 func (s *registryService) Range(ctx context.Context, r *etcdserverpb.RangeRequest) (*etcdserverpb.RangeResponse, error) {
-	if err := s.pd.around(ctx, "Range", func(faults.Rule) {}); err != nil {
+	if err := s.pd.around(ctx, "Range", nil, func(faults.Rule) {}); err != nil {
 		return nil, err
 	}
 	known := &s.pd.registry

@@ -57,7 +57,7 @@ type keyed interface{ GetContext() *kvrpcpb.Context }
 // call serves a request to a region: faults first, then the region's checks, then the work. The work gets
 // either the region's range or the error to return.
 func call[Q keyed, R any](ctx context.Context, t *TiKV, name string, request Q, keys [][]byte, work func(mvcc.Range, *errorpb.Error) *R) (response *R, err error) {
-	err = t.around(ctx, name, func(fault faults.Rule) {
+	err = t.around(ctx, name, keys, func(fault faults.Rule) {
 		region, problem := t.admit(request.GetContext(), keys, fault)
 		response = work(region, problem)
 	})
@@ -294,7 +294,7 @@ func (t *TiKV) KvDeleteRange(ctx context.Context, r *kvrpcpb.DeleteRangeRequest)
 // UnsafeDestroyRange is for a whole store, whatever its regions. Stores share their data here, so that the first one asked
 // destroys it for all.
 func (t *TiKV) UnsafeDestroyRange(ctx context.Context, r *kvrpcpb.UnsafeDestroyRangeRequest) (*kvrpcpb.UnsafeDestroyRangeResponse, error) {
-	err := t.around(ctx, "UnsafeDestroyRange", func(faults.Rule) {
+	err := t.around(ctx, "UnsafeDestroyRange", nil, func(faults.Rule) {
 		t.data.Destroy(mvcc.Range{Start: r.StartKey, End: r.EndKey})
 	})
 	return &kvrpcpb.UnsafeDestroyRangeResponse{}, err

@@ -7,7 +7,9 @@ use parking_lot::Mutex;
 use schema::definition::{AlterChange, Position};
 use schema::model::SchemaState;
 
+use super::super::beside_readers::{new_ids, refusal, row_lock, wait_for_readers_only};
 use super::*;
+use crate::shared::test_steps::{abandon, stop_writers};
 
 #[test]
 fn definitions_reach_the_others_before_they_are_acknowledged() {
@@ -373,4 +375,71 @@ fn a_long_transaction_delays_one_table_only() {
         alter.join().unwrap().unwrap();
     });
     assert_eq!(checked(&two, "t"), 30);
+}
+
+/// Rows get ids in their order: no node writes the table meanwhile, and all read it.
+#[test]
+fn a_table_whose_rows_get_ids_is_read_on_all_nodes() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.running_node(), shared.running_node());
+    make_table(&one, 1_000);
+    let lock = row_lock(&one, 700);
+    thread::scope(|scope| {
+        let altering = scope.spawn(|| alter(&one, "t", new_ids()));
+        for node in [&one, &two] {
+            wait_for_readers_only(node);
+            assert_eq!(refusal(node, &[Use::Read, Use::Write]), Some(1213));
+        }
+        assert!(!altering.is_finished());
+        drop(lock);
+        altering.join().unwrap().unwrap();
+    });
+    for node in [&one, &two] {
+        assert_eq!(refusal(node, &[Use::Read, Use::Write]), None);
+        assert_eq!(checked(node, "t"), 1_000);
+        assert_eq!(table(node, "t").columns.len(), 4);
+    }
+}
+
+/// A transaction that has read the table, and goes on, keeps it from its last step. Then writers must not come back before
+/// the change is undone: it has copied rows that they would change.
+#[test]
+fn a_reader_elsewhere_is_waited_for_while_writers_stay_out() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.running_node(), shared.running_node());
+    make_table(&one, 10);
+    let lock = row_lock(&one, 7);
+    let ctx = context();
+    thread::scope(|scope| {
+        let altering = scope.spawn(|| alter_with(&one, "t", new_ids(), &ctx));
+        wait_for_readers_only(&two);
+        let mut reader = TransactionLocks::new(two.cluster().metadata_locks().clone());
+        reader.rely_on(two.cluster().lease()).unwrap();
+        reader
+            .acquire(table(&two, "t").id, Use::Read, &ctx.limit())
+            .unwrap();
+        drop(lock);
+        let done = || two.history(0).unwrap().first().map(|job| job.rows) == Some(10);
+        wait_until("all rows are copied", done);
+        let further = reader.acquire(table(&two, "t").id, Use::Write, &ctx.limit());
+        assert_eq!(further.unwrap_err().code, 1213);
+        assert_eq!(refusal(&one, &[Use::Write]), Some(1205));
+        drop(reader);
+        altering.join().unwrap().unwrap();
+    });
+    assert_eq!(checked(&two, "t"), 10);
+}
+
+#[test]
+fn a_crash_of_the_node_that_stops_writers_lets_them_back() {
+    let shared = SharedStore::new();
+    let (one, two) = (shared.running_node(), shared.running_node());
+    make_table(&one, 10);
+    let job = stop_writers(&one, "t");
+    assert_eq!(refusal(&two, &[Use::Write]), Some(1205));
+    assert_eq!(refusal(&two, &[Use::Read]), None);
+    abandon(&one, job);
+    drop(one);
+    shared.outlive(&[&two]);
+    wait_until("open again", || refusal(&two, &[Use::Read, Use::Write]).is_none());
 }

@@ -9,7 +9,6 @@ mod parts;
 mod pieces;
 
 use std::collections::VecDeque;
-use std::iter;
 
 use arrow::array::ArrayRef;
 use arrow::compute;
@@ -17,7 +16,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use functions::Expr;
 use functions::order::RowKeys;
-use functions::window::{self, CallValues, Partition};
+use functions::window::{CallValues, Partition};
 use planner::plan::SortKey;
 use types::{Result, SqlType};
 
@@ -205,20 +204,10 @@ impl<'p> Window<'p> {
 
     /// A partition with the calls over it.
     fn begin(&self, rows: RecordBatch, held: Held, env: &Env<'_, '_>) -> Result<Current<'p>> {
-        let WindowParts {
-            order_by,
-            frame,
-            calls,
-            ..
-        } = self.parts;
+        let WindowParts { calls, .. } = self.parts;
         let ctx = env.eval();
-        let keys = self.parts.order_keys(&rows, &self.order_keys, env)?;
-        let peers = match &keys {
-            Some(keys) => runs_of_equal(keys),
-            None => iter::once(0..rows.num_rows()).collect(),
-        };
-        let key = order_by.first().map(|key| (&key.expr, key.descending));
-        let frames = window::frames(frame, &rows, &peers, key, ctx)?;
+        let peers = self.parts.peers(&rows, &self.order_keys, env)?;
+        let frames = self.parts.frames_of(&rows, &peers, env)?;
         let partition = Partition {
             rows: &rows,
             peers: &peers,
@@ -243,7 +232,7 @@ impl<'p> Window<'p> {
                 None => return Ok(None),
             },
         };
-        let batch = current.next(wanted, &self.schema, env)?;
+        let batch = current.next(wanted, (&self.schema, &self.order_keys), env)?;
         if current.is_done() {
             current.close(env)?;
         } else {
@@ -254,10 +243,15 @@ impl<'p> Window<'p> {
 }
 
 impl Current<'_> {
-    fn next(&mut self, wanted: usize, schema: &SchemaRef, env: &Env<'_, '_>) -> Result<RecordBatch> {
+    fn next(
+        &mut self,
+        wanted: usize,
+        (schema, keys): (&SchemaRef, &RowKeys),
+        env: &Env<'_, '_>,
+    ) -> Result<RecordBatch> {
         match self {
             Self::Whole(partition) => partition.next(wanted, schema, env),
-            Self::Pieces(partition) => partition.next(wanted, schema, env),
+            Self::Pieces(partition) => partition.next(wanted, (schema, keys), env),
         }
     }
 

@@ -1,12 +1,13 @@
 //! What the plan says of a window, and the peers of its rows.
 
+use std::iter;
 use std::ops::Range;
 
 use arrow::record_batch::RecordBatch;
 use arrow::row::Rows;
 use functions::Expr;
 use functions::order::RowKeys;
-use functions::window::{Frame, WindowCall};
+use functions::window::{self, Frame, WindowCall};
 use planner::plan::SortKey;
 use types::Result;
 
@@ -30,6 +31,31 @@ impl WindowParts<'_> {
         }
         let columns = evaluate(self.order_by.iter().map(|key| &key.expr), rows, env)?;
         keys.encode(&columns).map(Some)
+    }
+
+    /// The ranges of rows that are equal under the window's order.
+    pub fn peers(&self, rows: &RecordBatch, keys: &RowKeys, env: &Env<'_, '_>) -> Result<Vec<Range<usize>>> {
+        Ok(match self.order_keys(rows, keys, env)? {
+            Some(keys) => runs_of_equal(&keys),
+            None => iter::once(0..rows.num_rows()).collect(),
+        })
+    }
+
+    /// The frame of each of the rows, as far as it is among them.
+    pub fn frames(&self, rows: &RecordBatch, keys: &RowKeys, env: &Env<'_, '_>) -> Result<Vec<Range<usize>>> {
+        let peers = self.peers(rows, keys, env)?;
+        self.frames_of(rows, &peers, env)
+    }
+
+    /// The same. `peers`: those of [`Self::peers`].
+    pub fn frames_of(
+        &self,
+        rows: &RecordBatch,
+        peers: &[Range<usize>],
+        env: &Env<'_, '_>,
+    ) -> Result<Vec<Range<usize>>> {
+        let key = self.order_by.first().map(|key| (&key.expr, key.descending));
+        window::frames(self.frame, rows, peers, key, env.eval())
     }
 }
 

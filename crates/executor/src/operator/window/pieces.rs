@@ -22,6 +22,9 @@ use crate::env::Env;
 use crate::memory::Held;
 use crate::spill::{HeldRows, HeldRowsBuilder, HeldRowsReader};
 
+/// The frames of rows, as positions among the rows in memory.
+type Frames = Rc<[Range<usize>]>;
+
 /// The rows of a partition on their way to a file.
 pub(super) struct PiecesBuilder<'p> {
     parts: WindowParts<'p>,
@@ -45,6 +48,8 @@ enum Call<'p> {
     ByPeers(RunningCall<'p>),
     Once(RunningCall<'p>),
     Nearby(&'p WindowCall),
+    Sliding(&'p WindowCall),
+    Growing(RunningCall<'p>),
 }
 
 impl<'p> PiecesBuilder<'p> {
@@ -55,10 +60,12 @@ impl<'p> PiecesBuilder<'p> {
             calls.push(match call.in_pieces(parts.frame, env.eval())? {
                 None => return Ok(None),
                 Some(InPieces::ByPosition) => Call::ByPosition(call),
-                Some(InPieces::ByRow) => Call::ByRow(RunningCall::new(call)?),
-                Some(InPieces::ByPeers) => Call::ByPeers(RunningCall::new(call)?),
-                Some(InPieces::Once) => Call::Once(RunningCall::new(call)?),
+                Some(InPieces::ByRow) => Call::ByRow(RunningCall::new(call, env.eval())?),
+                Some(InPieces::ByPeers) => Call::ByPeers(RunningCall::new(call, env.eval())?),
+                Some(InPieces::Once) => Call::Once(RunningCall::new(call, env.eval())?),
                 Some(InPieces::Nearby { .. }) => Call::Nearby(call),
+                Some(InPieces::Sliding) => Call::Sliding(call),
+                Some(InPieces::Growing) => Call::Growing(RunningCall::new(call, env.eval())?),
             });
         }
         Ok(Some(Self {
@@ -171,6 +178,8 @@ impl<'p> PiecesBuilder<'p> {
                 }
                 Call::Once(mut call) => Values::Once(call.value(env.eval())?),
                 Call::Nearby(call) => Values::Nearby(call),
+                Call::Sliding(call) => Values::Sliding(call),
+                Call::Growing(call) => Values::Growing(call),
             });
             if let Some(InPieces::Nearby {
                 before: rows_before,
@@ -180,11 +189,16 @@ impl<'p> PiecesBuilder<'p> {
                 (before, after) = (before.max(rows_before), after.max(rows_after));
             }
         }
+        let moves = |values: &Values<'_>| matches!(values, Values::Sliding(_) | Values::Growing(_));
         let mut held = self.held;
         held.resize(0, env.memory)?;
         let (rows, groups) = (Rc::new(self.rows.finish()?), Rc::new(self.groups.finish()?));
         Ok(Pieces {
             parts: self.parts,
+            moving: values
+                .iter()
+                .any(moves)
+                .then_some(MovingFrames { start: 0, added: 0 }),
             values,
             file_bytes: rows.held_bytes() + groups.held_bytes(),
             groups: Groups {
@@ -224,11 +238,21 @@ pub(super) struct Pieces<'p> {
     /// How many rows before and after the current one are needed.
     before: usize,
     after: usize,
+    /// Set if a call needs the frames of rows.
+    moving: Option<MovingFrames>,
     given: usize,
     count: usize,
     /// How many rows to compute next.
     step: usize,
     held: Held,
+}
+
+/// Frames of which neither edge moves back, by places in the partition.
+struct MovingFrames {
+    /// Where the frame of the last given row starts.
+    start: usize,
+    /// How many rows the calls that grow have taken.
+    added: usize,
 }
 
 enum Values<'p> {
@@ -238,6 +262,8 @@ enum Values<'p> {
     ByPeers(usize),
     Once(ArrayRef),
     Nearby(&'p WindowCall),
+    Sliding(&'p WindowCall),
+    Growing(RunningCall<'p>),
 }
 
 /// The groups of peers, one after the other.
@@ -262,12 +288,21 @@ impl Pieces<'_> {
     }
 
     /// The next rows with the values of the calls.
-    pub fn next(&mut self, wanted: usize, schema: &SchemaRef, env: &Env<'_, '_>) -> Result<RecordBatch> {
+    pub fn next(
+        &mut self,
+        wanted: usize,
+        (schema, keys): (&SchemaRef, &RowKeys),
+        env: &Env<'_, '_>,
+    ) -> Result<RecordBatch> {
         env.check_interrupted()?;
         let rows = wanted.min(self.step).min(self.count - self.given);
-        let nearby = self.read(rows + self.after, env)?;
+        let mut nearby = self.read(rows.saturating_add(self.after), env)?;
+        let (mut frames, mut settled): (Frames, usize) = (Rc::default(), usize::MAX);
+        if self.moving.is_some() {
+            (nearby, frames, settled) = self.read_frames(nearby, keys, env)?;
+        }
         let now = self.given - self.first;
-        let rows = rows.min(nearby.num_rows() - now);
+        let rows = rows.min(nearby.num_rows() - now).min(settled);
         let now = now..now + rows;
         let (places, picks, groups) = self.groups.next(rows)?;
         let piece = nearby.slice(now.start, rows);
@@ -292,10 +327,30 @@ impl Pieces<'_> {
                     take(value, &first, None).map_err(arrow_error)?
                 }
                 Values::Nearby(call) => nearby_values(call, &self.parts, &nearby, now.clone(), env)?,
+                Values::Sliding(call) => {
+                    let partition = Partition {
+                        rows: &nearby,
+                        peers: &[],
+                        frames: Rc::clone(&frames),
+                    };
+                    CallValues::new(call, &partition, env.eval())?.next(now.clone(), env.eval())?
+                }
+                Values::Growing(call) => {
+                    let added = self.moving.as_ref().map_or(0, |moving| moving.added);
+                    let ends = frames.get(now.clone()).unwrap_or_default();
+                    let values = growing(call, &nearby, (added.saturating_sub(self.first), ends), env)?;
+                    bytes += call.size_bytes();
+                    values
+                }
             });
         }
         self.held.resize(bytes, env.memory)?;
         self.given += rows;
+        let last = now.end.checked_sub(1).and_then(|last| frames.get(last));
+        if let (Some(moving), Some(last)) = (&mut self.moving, last) {
+            moving.start = self.first + last.start;
+            moving.added = moving.added.max(self.first + last.end);
+        }
         let batch = batch_of(schema, columns, rows)?;
         let row_bytes = batch_bytes(&batch) / rows.max(1);
         let most = self.step.saturating_mul(4).min(BATCH_ROWS);
@@ -306,7 +361,7 @@ impl Pieces<'_> {
     /// The rows around the next one: `ahead` of them from it on, if there are so many.
     fn read(&mut self, ahead: usize, env: &Env<'_, '_>) -> Result<RecordBatch> {
         let mut end = self.first + self.nearby.iter().map(RecordBatch::num_rows).sum::<usize>();
-        while end < self.count.min(self.given + ahead) {
+        while end < self.count.min(self.given.saturating_add(ahead)) {
             let Some(batch) = self.rows.next()? else {
                 return Err(Error::internal("a partition has fewer rows than were counted"));
             };
@@ -314,7 +369,7 @@ impl Pieces<'_> {
             self.nearby.push(batch);
             env.check_interrupted()?;
         }
-        let needless = self.given.saturating_sub(self.before).saturating_sub(self.first);
+        let needless = self.needed_from().saturating_sub(self.first);
         let all = match self.nearby.as_slice() {
             [one] => one.clone(),
             several => match several.first() {
@@ -327,6 +382,70 @@ impl Pieces<'_> {
         self.nearby = vec![all.clone()];
         Ok(all)
     }
+}
+
+impl Pieces<'_> {
+    /// The first row of the partition that a later call takes.
+    fn needed_from(&self) -> usize {
+        let of_counts = self.given.saturating_sub(self.before);
+        let slides = |values: &Values<'_>| matches!(values, Values::Sliding(_));
+        let grows = |values: &Values<'_>| matches!(values, Values::Growing(_));
+        match &self.moving {
+            None => of_counts,
+            Some(moving) => {
+                let slid = self.values.iter().any(slides).then_some(moving.start);
+                let grown = self.values.iter().any(grows).then_some(moving.added);
+                slid.into_iter().chain(grown).fold(of_counts, usize::min)
+            }
+        }
+    }
+
+    /// Reads on until the frame of the next row ends among the rows in memory. These, with their frames, and how many
+    /// of the next rows have their frame among them.
+    fn read_frames(
+        &mut self,
+        mut nearby: RecordBatch,
+        keys: &RowKeys,
+        env: &Env<'_, '_>,
+    ) -> Result<(RecordBatch, Frames, usize)> {
+        loop {
+            self.held.resize(batch_bytes(&nearby), env.memory)?;
+            let frames = self.parts.frames(&nearby, keys, env)?;
+            let now = self.given - self.first;
+            let next = frames.get(now..).unwrap_or_default();
+            let is_end = self.first + nearby.num_rows() == self.count;
+            let is_settled = |frame: &&Range<usize>| is_end || frame.end < nearby.num_rows();
+            let settled = next.iter().take_while(is_settled).count();
+            if settled > 0 {
+                return Ok((nearby, frames.into(), settled));
+            }
+            // Twice as many each time, because all frames are computed again.
+            nearby = self.read(nearby.num_rows().saturating_mul(2), env)?;
+        }
+    }
+}
+
+/// The values of a call that takes all rows up to the end of each row's frame. `added`: how many of the nearby rows it
+/// has taken.
+fn growing(
+    call: &mut RunningCall<'_>,
+    nearby: &RecordBatch,
+    (mut added, frames): (usize, &[Range<usize>]),
+    env: &Env<'_, '_>,
+) -> Result<ArrayRef> {
+    call.begin(nearby, env.eval())?;
+    let mut values: Vec<ArrayRef> = Vec::new();
+    let mut picks = Vec::with_capacity(frames.len());
+    for frame in frames {
+        if frame.end > added || values.is_empty() {
+            call.add(added..frame.end.max(added), env.eval())?;
+            added = added.max(frame.end);
+            values.push(call.value(env.eval())?);
+        }
+        picks.push((values.len() - 1, 0));
+    }
+    let arrays: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
+    interleave(&arrays, &picks).map_err(arrow_error)
 }
 
 /// How many rows of a size are computed at a time.

@@ -1,5 +1,5 @@
-//! What the sessions of each account, user and host have done: the counters of SHOW STATUS, and statements by their
-//! kind. Present sessions and those that have ended count. Times, errors and rows are not counted by kind.
+//! What the sessions of each account, user and host have done: the counters of SHOW STATUS, and sums of statements by
+//! the names of their events. Present sessions and those that have ended count.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +7,8 @@ use types::Value;
 
 use super::table::{Emptied, MeasuredTable, Row, activities, text};
 use crate::counters::SessionCounters;
+use crate::events::by_name::NameSums;
+use crate::events::sums::columns;
 use crate::view::SessionView;
 
 pub static STATUS: [MeasuredTable; 3] = [
@@ -22,30 +24,35 @@ pub static STATUS: [MeasuredTable; 3] = [
 ];
 
 pub static STATEMENTS: [MeasuredTable; 5] = [
-    table(
-        "performance_schema.events_statements_summary_by_account_by_event_name",
-        |view| statements(by(view, of_account)),
-    ),
-    table(
-        "performance_schema.events_statements_summary_by_host_by_event_name",
-        |view| statements(by(view, of_host)),
-    ),
-    table(
-        "performance_schema.events_statements_summary_by_thread_by_event_name",
-        by_thread,
-    ),
-    table(
-        "performance_schema.events_statements_summary_by_user_by_event_name",
-        |view| statements(by(view, of_user)),
-    ),
-    table(
-        "performance_schema.events_statements_summary_global_by_event_name",
-        |view| kinds(&[], &view.shared.processes.counters()),
-    ),
+    MeasuredTable {
+        name: "performance_schema.events_statements_summary_by_account_by_event_name",
+        rows: |view| statements(view, by(view, of_account)),
+        emptied: OF_ACCOUNTS,
+    },
+    MeasuredTable {
+        name: "performance_schema.events_statements_summary_by_host_by_event_name",
+        rows: |view| statements(view, by(view, of_host)),
+        emptied: OF_ACCOUNTS,
+    },
+    MeasuredTable {
+        name: "performance_schema.events_statements_summary_by_thread_by_event_name",
+        rows: by_thread,
+        emptied: Emptied::By(|view| view.shared.processes.reset_statements_of_sessions()),
+    },
+    MeasuredTable {
+        name: "performance_schema.events_statements_summary_by_user_by_event_name",
+        rows: |view| statements(view, by(view, of_user)),
+        emptied: OF_ACCOUNTS,
+    },
+    MeasuredTable {
+        name: "performance_schema.events_statements_summary_global_by_event_name",
+        rows: |view| by_name(view, &[], &view.shared.processes.counters()),
+        emptied: Emptied::By(|view| view.shared.processes.reset_statements()),
+    },
 ];
 
-/// How many columns follow `COUNT_STAR`.
-const NOT_MEASURED: usize = 27;
+/// Users and hosts are sums of accounts.
+const OF_ACCOUNTS: Emptied = Emptied::By(|view| view.shared.processes.reset_statements_of_accounts());
 
 const fn table(name: &'static str, rows: fn(SessionView<'_>) -> Vec<Row>) -> MeasuredTable {
     MeasuredTable {
@@ -93,10 +100,10 @@ fn status(sums: BTreeMap<Names, SessionCounters>) -> Vec<Row> {
     rows
 }
 
-fn statements(sums: BTreeMap<Names, SessionCounters>) -> Vec<Row> {
+fn statements(view: SessionView<'_>, sums: BTreeMap<Names, SessionCounters>) -> Vec<Row> {
     let of_names = |(names, counters): (Names, SessionCounters)| {
         let names: Row = names.iter().map(text).collect();
-        kinds(&names, &counters)
+        by_name(view, &names, &counters)
     };
     sums.into_iter().flat_map(of_names).collect()
 }
@@ -104,17 +111,20 @@ fn statements(sums: BTreeMap<Names, SessionCounters>) -> Vec<Row> {
 fn by_thread(view: SessionView<'_>) -> Vec<Row> {
     activities(view)
         .iter()
-        .flat_map(|(process, _)| kinds(&[Value::UInt(process.id)], &process.counters))
+        .flat_map(|(process, _)| by_name(view, &[Value::UInt(process.id)], &process.counters))
         .collect()
 }
 
-/// A row for each kind of statement.
-fn kinds(names: &[Value], counters: &SessionCounters) -> Vec<Row> {
-    let row = |(kind, count): (&str, u64)| {
+/// A row for each name of an event, unless nothing is measured.
+fn by_name(view: SessionView<'_>, names: &[Value], counters: &SessionCounters) -> Vec<Row> {
+    if !view.shared.events.is_on() {
+        return Vec::new();
+    }
+    let row = |(name, sums): (&str, NameSums)| {
         let mut row = names.to_vec();
-        row.extend([text(format!("statement/sql/{kind}")), Value::UInt(count)]);
-        row.resize(row.len() + NOT_MEASURED, Value::UInt(0));
+        row.push(text(name));
+        row.extend(columns(sums.count, sums.least_ns, sums.most_ns, &sums.sums));
         row
     };
-    counters.commands().map(row).collect()
+    counters.by_name.all().map(row).collect()
 }

@@ -9,13 +9,13 @@ use crate::view::SessionView;
 pub const BY_DIGEST: MeasuredTable = MeasuredTable {
     name: "performance_schema.events_statements_histogram_by_digest",
     rows: histograms,
-    emptied: Emptied::By(|events| events.digests.reset_histograms()),
+    emptied: Emptied::By(|view| view.shared.events.digests.reset_histograms()),
 };
 
 pub const GLOBAL: MeasuredTable = MeasuredTable {
     name: "performance_schema.events_statements_histogram_global",
     rows: global_histogram,
-    emptied: Emptied::By(|events| events.digests.reset_histograms()),
+    emptied: Emptied::By(|view| view.shared.events.digests.reset_histograms()),
 };
 
 fn histograms(view: SessionView<'_>) -> Vec<Row> {

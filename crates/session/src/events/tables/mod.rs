@@ -9,6 +9,7 @@ mod current;
 mod digests;
 mod histograms;
 mod logs;
+mod profiling;
 mod setup;
 mod table;
 mod table_io;
@@ -16,12 +17,14 @@ mod threads;
 mod user_variables;
 mod variables_info;
 
+pub use profiling::rows as stages;
+
 use types::Result;
 
 use crate::view::SessionView;
 use table::{Emptied, MeasuredTable, Row};
 
-static TABLES: [MeasuredTable; 22] = [
+static TABLES: [MeasuredTable; 24] = [
     by_thread::STATUS,
     by_thread::VARIABLES,
     connect_attributes::OF_ACCOUNT,
@@ -35,8 +38,10 @@ static TABLES: [MeasuredTable; 22] = [
     histograms::GLOBAL,
     logs::GENERAL,
     logs::SLOW,
+    profiling::PROFILING,
     setup::ACTORS,
     setup::CONSUMERS,
+    setup::INSTRUMENTS,
     setup::OBJECTS,
     setup::TIMERS,
     table_io::BY_INDEX,
@@ -68,7 +73,7 @@ pub fn truncate(view: SessionView<'_>, database: &str, table: &str) -> Result<bo
         None => return Ok(false),
     };
     match emptied {
-        Emptied::By(empty) => empty(&view.shared.events),
+        Emptied::By(empty) => empty(view),
         Emptied::ByItself => {}
         Emptied::Never => {
             return Err(view.client.table_denied("DROP", table));

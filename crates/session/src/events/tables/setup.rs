@@ -2,7 +2,8 @@
 
 use types::Value;
 
-use super::table::{Emptied, MeasuredTable, Row, text, texts};
+use super::table::{Emptied, MeasuredTable, Row, optional, text, texts};
+use crate::events::by_name::names;
 use crate::view::SessionView;
 
 pub const CONSUMERS: MeasuredTable = MeasuredTable {
@@ -14,6 +15,12 @@ pub const CONSUMERS: MeasuredTable = MeasuredTable {
 pub const ACTORS: MeasuredTable = MeasuredTable {
     name: "performance_schema.setup_actors",
     rows: |_| vec![texts(&["%", "%", "%", "YES", "YES"])],
+    emptied: Emptied::Never,
+};
+
+pub const INSTRUMENTS: MeasuredTable = MeasuredTable {
+    name: "performance_schema.setup_instruments",
+    rows: setup_instruments,
     emptied: Emptied::Never,
 };
 
@@ -52,6 +59,17 @@ fn setup_consumers(view: SessionView<'_>) -> Vec<Row> {
     let row =
         |(name, is_measured): (&str, bool)| texts(&[name, if is_on && is_measured { "YES" } else { "NO" }]);
     CONSUMERS.map(row).into()
+}
+
+/// The instruments that measure anything: those of statements.
+fn setup_instruments(view: SessionView<'_>) -> Vec<Row> {
+    let is_on = if view.shared.events.is_on() { "YES" } else { "NO" };
+    let row = |(name, documented): (&str, Option<&str>)| {
+        let mut row = texts(&[name, is_on, is_on, ""]);
+        row.extend([Value::Null, Value::Int(0), optional(documented)]);
+        row
+    };
+    names().map(row).collect()
 }
 
 fn timers() -> Vec<Row> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use functions::TimeZone;
 use types::Value;
 
-use crate::events::Events;
 use crate::process::{Activity, Process};
 use crate::view::SessionView;
 
@@ -21,7 +20,7 @@ pub struct MeasuredTable {
 
 /// What TRUNCATE TABLE does.
 pub enum Emptied {
-    By(fn(&Events)),
+    By(fn(SessionView<'_>)),
     /// Nothing, because it shows the present state.
     ByItself,
     /// It fails.

@@ -14,13 +14,13 @@ use crate::view::SessionView;
 pub const BY_TABLE: MeasuredTable = MeasuredTable {
     name: "performance_schema.table_io_waits_summary_by_table",
     rows: by_table,
-    emptied: Emptied::By(|events| events.table_io.reset()),
+    emptied: Emptied::By(|view| view.shared.events.table_io.reset()),
 };
 
 pub const BY_INDEX: MeasuredTable = MeasuredTable {
     name: "performance_schema.table_io_waits_summary_by_index_usage",
     rows: by_index,
-    emptied: Emptied::By(|events| events.table_io.reset()),
+    emptied: Emptied::By(|view| view.shared.events.table_io.reset()),
 };
 
 fn by_table(view: SessionView<'_>) -> Vec<Row> {

@@ -208,7 +208,7 @@ pub fn deprecated(what: &str) -> Option<Warning> {
     let instead = match what {
         "SLAVE STATUS" => "SHOW REPLICA STATUS",
         "SLAVE HOSTS" => "SHOW REPLICAS",
-        "PROFILES" => "Performance Schema",
+        "PROFILE" | "PROFILES" => "Performance Schema",
         _ => return None,
     };
     let message = format!(

@@ -4,6 +4,7 @@ mod absent;
 mod definitions;
 mod open_tables;
 mod privileges;
+mod profile;
 mod server;
 mod tables;
 
@@ -26,6 +27,7 @@ use types::{Error, Result, SqlType, Value};
 use super::inner_plan;
 use super::split_table::show_regions;
 use crate::compile;
+use crate::events::memory;
 use crate::listing::Listing;
 use crate::session::Session;
 use crate::transaction_rules;
@@ -42,6 +44,9 @@ pub fn show(session: &mut Session, show: &Show, eval: &Arc<EvalContext>) -> Resu
     }
     if let Show::OfServer(ServerShow::List { words, .. }) = show {
         session.diagnostics.add_all(absent::deprecated(words));
+    }
+    if let Show::OfServer(ServerShow::Profile(_)) = show {
+        session.diagnostics.add_all(absent::deprecated("PROFILE"));
     }
     match reads(show) {
         Reads::Dictionary => transaction_rules::join_transaction(session, true)?,
@@ -133,7 +138,8 @@ fn of_server(session: &Session, show: &ServerShow, eval: &Arc<EvalContext>) -> R
         ServerShow::Help => Ok(server::help()),
         ServerShow::Privileges => Ok(privileges::all()),
         ServerShow::CreateUser(user) => server::create_user(session, user),
-        ServerShow::List { words, .. } if *words == "PROFILES" => Ok(server::profiles(session)),
+        ServerShow::Profile(show) => Ok(profile::profile(session, show)),
+        ServerShow::List { words, .. } if *words == "PROFILES" => Ok(profile::profiles(session)),
         ServerShow::List { words, filter } => {
             server::check_list(session, words)?;
             filtered(absent::listing(words), filter)
@@ -153,8 +159,8 @@ fn engine(session: &Session, name: Option<&str>, of: EngineShow, eval: &Arc<Eval
     session.client.check_any("PROCESS", &[Privilege::Process], &[])?;
     let mut listing = Listing::texts(&["Type", "Name", "Status"]);
     if is_of_measurements && of == EngineShow::Status {
-        for (figure, value) in session.shared.events.digests.figures() {
-            let row = ["performance_schema", figure, &value.to_string()];
+        for (figure, value) in memory::figures(&session.shared) {
+            let row = ["performance_schema", &figure, &value.to_string()];
             listing.push(row.map(|text| Value::String(text.to_owned())).into());
         }
     } else if of == EngineShow::Status {

@@ -102,24 +102,6 @@ pub fn warnings(session: &Session, errors_only: bool, offset: u64, count: Option
     listing
 }
 
-/// SHOW PROFILES: the durations in seconds.
-pub fn profiles(session: &Session) -> Listing {
-    let mut listing = Listing::new(&[
-        ("Query_ID", int_type(11)),
-        ("Duration", SqlType::DOUBLE),
-        ("Query", text_type(300)),
-    ])
-    .all_never_null();
-    for profile in session.profiles.last(session.settings.profiling_history) {
-        listing.push(vec![
-            Value::Int(i64::try_from(profile.id).unwrap_or(i64::MAX)),
-            Value::Double(profile.took.as_secs_f64()),
-            text(profile.text.as_str()),
-        ]);
-    }
-    listing
-}
-
 pub fn count_warnings(session: &Session, errors_only: bool) -> Listing {
     let (name, count) = if errors_only {
         ("@@session.error_count", session.diagnostics.error_count())

@@ -82,7 +82,7 @@ fn system_table(ctx: &Context, table: &Table) -> Row {
         number(0),
         number(0),
         Value::Null,
-        ctx.timestamp(table.created_us),
+        created(ctx, table),
         Value::Null,
         Value::Null,
         collation,
@@ -100,10 +100,15 @@ fn view(ctx: &Context, table: &Table) -> Row {
         text("VIEW"),
     ];
     row.resize(14, Value::Null);
-    row.push(ctx.timestamp(table.created_us));
+    row.push(created(ctx, table));
     row.resize(20, Value::Null);
     row.push(text("VIEW"));
     row
+}
+
+/// The server's own tables have no time of their creation: they have the first one that a TIMESTAMP can be.
+fn created(ctx: &Context, table: &Table) -> Value {
+    ctx.timestamp(table.created_us.max(1_000_000))
 }
 
 fn stored_table(ctx: &Context, table: &Table) -> Result<Row> {

@@ -1,11 +1,8 @@
-//! XA transactions (manual 13.3.8): which branches sessions of this process have begun, and the prepared
-//! ones, which keep their row locks and metadata locks until they end. A restart reinstates them before
-//! anything else uses the store.
+//! Prepared branches of a store that one process has to itself: the process holds their transactions, with
+//! their locks. A restart reinstates them before anything else uses the store.
 //!
 //! A prepared branch is stored under `Prepared` ([`crate::meta::keys`]), its writes and locks in parts beside
 //! it. Its transaction deletes these keys with its end, whichever that is.
-//!
-//! Only where one process has the store to itself: a lease ends, and a prepared branch must not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,36 +10,17 @@ use std::time::Duration;
 
 use kv::{Durability, Interrupt, Reader, Store, Transaction, TxnOptions};
 use parking_lot::Mutex;
+use schema::model::Schema;
 use serde::{Deserialize, Serialize};
-use types::{Error, Result, errno};
+use types::{Error, Result};
 
+use super::{PART_BYTES, PreparedBranches, Preparing, Xid, not_ended, not_prepared, unknown_xid};
 use crate::TransactionLocks;
 use crate::meta::record::Record;
 use crate::meta::{Meta, keys, read_all};
 use crate::metadata_lock::{MetadataLocks, Use};
+use crate::schema_cache::Closing;
 use crate::wait::WaitLimit;
-
-/// What the writes of a branch are cut into.
-const PART_BYTES: usize = 1 << 20;
-
-/// What identifies a branch of a global transaction.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Xid {
-    pub format: u64,
-    pub global: Vec<u8>,
-    pub branch: Vec<u8>,
-}
-
-impl Xid {
-    /// Different for each.
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.format.to_be_bytes().to_vec();
-        bytes.push(u8::try_from(self.global.len()).unwrap_or(u8::MAX));
-        bytes.extend(&self.global);
-        bytes.extend(&self.branch);
-        bytes
-    }
-}
 
 /// A prepared branch, as it is stored.
 #[derive(Debug, Serialize, Deserialize)]
@@ -64,62 +42,20 @@ struct Waiting {
     _tables: TransactionLocks,
 }
 
-/// The branches of a process.
-pub struct XaBranches {
+/// See the module.
+pub(super) struct HeldBranches {
     store: Store,
     locks: Arc<MetadataLocks>,
-    state: Mutex<State>,
+    waiting: Mutex<BTreeMap<Xid, Waiting>>,
 }
 
-#[derive(Default)]
-struct State {
-    /// Those that sessions have begun and not yet prepared.
-    active: BTreeSet<Xid>,
-    prepared: BTreeMap<Xid, Waiting>,
-}
-
-/// A branch that a session has begun. Dropping it frees its xid.
-pub struct ActiveBranch {
-    branches: Arc<XaBranches>,
-    xid: Xid,
-}
-
-impl ActiveBranch {
-    pub fn xid(&self) -> &Xid {
-        &self.xid
-    }
-}
-
-impl Drop for ActiveBranch {
-    fn drop(&mut self) {
-        self.branches.state.lock().active.remove(&self.xid);
-    }
-}
-
-impl XaBranches {
-    pub(crate) fn new(store: Store, locks: Arc<MetadataLocks>) -> Self {
+impl HeldBranches {
+    pub(super) fn new(store: Store, locks: Arc<MetadataLocks>) -> Self {
         Self {
             store,
             locks,
-            state: Mutex::default(),
+            waiting: Mutex::default(),
         }
-    }
-
-    /// Loads the prepared branches from the store, with their locks, before anything else uses the store.
-    ///
-    /// # Errors
-    /// 1105 for a record that is damaged; those of the store.
-    pub(crate) fn reinstate(&self) -> Result<()> {
-        let records: Vec<PreparedRecord> = read_all(
-            &self.store.latest(),
-            &keys::prepared_branches(),
-            "prepared transaction",
-        )?;
-        for record in records {
-            let waiting = self.read(&record)?;
-            self.state.lock().prepared.insert(record.xid, waiting);
-        }
-        Ok(())
     }
 
     fn read(&self, record: &PreparedRecord) -> Result<Waiting> {
@@ -149,48 +85,35 @@ impl XaBranches {
             _tables: tables,
         })
     }
+}
 
-    /// XA START.
-    ///
-    /// # Errors
-    /// 1440 for an xid that is in use.
-    pub fn begin(self: &Arc<Self>, xid: Xid) -> Result<ActiveBranch> {
-        let mut state = self.state.lock();
-        if state.prepared.contains_key(&xid) || !state.active.insert(xid.clone()) {
-            return Err(Error::new(
-                errno::ER_XAER_DUPID,
-                "XAER_DUPID: The XID already exists",
-            ));
+impl PreparedBranches for HeldBranches {
+    fn reinstate(&self) -> Result<()> {
+        let records: Vec<PreparedRecord> = read_all(
+            &self.store.latest(),
+            &keys::prepared_branches(),
+            "prepared transaction",
+        )?;
+        for record in records {
+            let waiting = self.read(&record)?;
+            self.waiting.lock().insert(record.xid, waiting);
         }
-        drop(state);
-        Ok(ActiveBranch {
-            branches: Arc::clone(self),
-            xid,
-        })
+        Ok(())
     }
 
-    /// XA PREPARE: from here on any session may end the branch, after a restart too. `tables`: the metadata
-    /// locks of the transaction.
-    ///
-    /// # Errors
-    /// 1235 if servers share the store; those of the store. The branch is rolled back, unless it is unknown
-    /// whether it has been stored. Then it counts as prepared, and keeps its locks, until the next start
-    /// finds out; the store takes no writes until then.
-    pub fn prepare(
-        &self,
-        branch: ActiveBranch,
-        mut transaction: Transaction,
-        tables: TransactionLocks,
-        durability: Durability,
-    ) -> Result<()> {
-        let bytes = transaction.prepare().map_err(|error| match error {
-            kv::Error::NotPrepared => Error::not_supported(
-                "XA PREPARE where servers share a store, or of an optimistic transaction",
-                "use XA COMMIT ... ONE PHASE",
-            ),
-            error => error.into(),
-        })?;
-        let xid = branch.xid.clone();
+    fn contains(&self, xid: &Xid) -> Result<bool> {
+        Ok(self.waiting.lock().contains_key(xid))
+    }
+
+    fn prepare(&self, branch: Preparing<'_>) -> Result<()> {
+        let Preparing {
+            xid,
+            mut transaction,
+            tables,
+            durability,
+            schema: _,
+        } = branch;
+        let bytes = transaction.prepare().map_err(not_prepared)?;
         let name = xid.to_bytes();
         let parts = bytes.chunks(PART_BYTES);
         let record = PreparedRecord {
@@ -213,68 +136,86 @@ impl XaBranches {
             parts: record.parts,
             _tables: tables,
         };
-        self.state.lock().prepared.insert(xid, waiting);
+        // One whose record may be stored counts as prepared, and keeps its locks, until the next start.
+        self.waiting.lock().insert(xid.clone(), waiting);
         Ok(stored.map(drop)?)
     }
 
-    /// XA COMMIT and XA ROLLBACK of a prepared branch.
-    ///
-    /// # Errors
-    /// 1397 for an xid that is not prepared; 1401 if the store fails: then the branch is as it was.
-    pub fn end(self: &Arc<Self>, xid: &Xid, commit: bool, durability: Durability) -> Result<()> {
-        let (waiting, _in_use) = self.take(xid)?;
+    fn end(&self, xid: &Xid, commit: bool, durability: Durability) -> Result<()> {
+        let waiting = self.waiting.lock().remove(xid).ok_or_else(unknown_xid)?;
         let name = xid.to_bytes();
         let stored = (0..waiting.parts)
             .map(|part| keys::prepared_part(&name, part))
             .chain([keys::prepared_branch(&name)]);
-        let ended = waiting.transaction.end_prepared(commit, stored, durability);
-        if let Err((error, transaction)) = ended {
-            tracing::error!(%error, "a prepared XA transaction was not ended");
-            if let Some(transaction) = transaction {
-                let waiting = Waiting {
-                    transaction: *transaction,
-                    ..waiting
-                };
-                self.state.lock().prepared.insert(xid.clone(), waiting);
-            }
-            return Err(Error::new(
-                errno::ER_XAER_RMERR,
-                format!(
-                    "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency ({error})"
-                ),
-            ));
+        let Err((error, transaction)) = waiting.transaction.end_prepared(commit, stored, durability) else {
+            return Ok(());
+        };
+        if let Some(transaction) = transaction {
+            let waiting = Waiting {
+                transaction: *transaction,
+                ..waiting
+            };
+            self.waiting.lock().insert(xid.clone(), waiting);
         }
-        Ok(())
+        Err(not_ended(&error))
     }
 
-    /// Takes a prepared branch, whose xid stays in use.
-    fn take(self: &Arc<Self>, xid: &Xid) -> Result<(Waiting, ActiveBranch)> {
-        let mut state = self.state.lock();
-        let Some(waiting) = state.prepared.remove(xid) else {
-            return Err(Error::new(errno::ER_XAER_NOTA, "XAER_NOTA: Unknown XID"));
-        };
-        state.active.insert(xid.clone());
-        let in_use = ActiveBranch {
-            branches: Arc::clone(self),
-            xid: xid.clone(),
-        };
-        Ok((waiting, in_use))
+    fn list(&self) -> Result<Vec<Xid>> {
+        Ok(self.waiting.lock().keys().cloned().collect())
     }
 
-    /// The prepared branches, for XA RECOVER.
-    pub fn prepared(&self) -> Vec<Xid> {
-        self.state.lock().prepared.keys().cloned().collect()
+    /// They hold metadata locks.
+    fn permit(&self, _: &Schema, _: &dyn Fn() -> Result<BTreeSet<Closing>>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn clear(&self, _: &dyn Fn(i64) -> bool) -> Result<bool> {
+        Ok(false)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prepared::XaBranches;
     use kv::{EmbeddedOptions, LockOptions};
     use testkit::{Fault, Faults, faulty_memory_store};
+    use types::errno;
 
-    fn branches(store: &Store) -> Arc<XaBranches> {
-        Arc::new(XaBranches::new(store.clone(), Arc::default()))
+    /// The branches of a process, and what they share with its sessions.
+    struct Process {
+        store: Store,
+        locks: Arc<MetadataLocks>,
+        xa: Arc<XaBranches>,
+    }
+
+    impl Process {
+        fn prepare(
+            &self,
+            branch: &crate::prepared::ActiveBranch,
+            transaction: Transaction,
+            tables: TransactionLocks,
+        ) -> Result<()> {
+            self.xa
+                .prepare(branch, transaction, tables, &Schema::default(), Durability::Sync)
+        }
+
+        fn end(&self, xid: &Xid, commit: bool) -> Result<()> {
+            self.xa.end(xid, commit, Durability::Sync)
+        }
+
+        fn prepared(&self) -> Vec<Xid> {
+            self.xa.prepared().unwrap()
+        }
+    }
+
+    fn branches(store: &Store) -> Process {
+        let locks = Arc::<MetadataLocks>::default();
+        Process {
+            store: store.clone(),
+            xa: Arc::new(XaBranches::new(store.clone(), Arc::clone(&locks), None)),
+            locks,
+        }
     }
 
     fn xid(global: &str, branch: &str) -> Xid {
@@ -286,8 +227,8 @@ mod tests {
     }
 
     /// Prepares a branch that writes a key and uses table 7.
-    fn prepare(branches: &Arc<XaBranches>, xid: Xid, key: &[u8], value: Vec<u8>) {
-        let branch = branches.begin(xid).unwrap();
+    fn prepare(branches: &Process, xid: Xid, key: &[u8], value: Vec<u8>) {
+        let branch = branches.xa.begin(xid).unwrap();
         let mut txn = branches.store.begin(TxnOptions::default()).unwrap();
         txn.put(key.to_vec(), value).unwrap();
         let mut tables = TransactionLocks::new(Arc::clone(&branches.locks));
@@ -297,7 +238,7 @@ mod tests {
             interrupt: &interrupt,
         };
         tables.acquire(7, Use::Write, &limit).unwrap();
-        branches.prepare(branch, txn, tables, Durability::Sync).unwrap();
+        branches.prepare(&branch, txn, tables).unwrap();
     }
 
     fn is_locked(store: &Store, key: &[u8]) -> bool {
@@ -314,30 +255,30 @@ mod tests {
         prepare(&first, xid("ab", "c"), b"long", vec![7; 3 * PART_BYTES]);
         prepare(&first, xid("a", "bc"), b"short", b"1".to_vec());
         assert_eq!(
-            first.begin(xid("a", "bc")).map(drop).unwrap_err().code,
+            first.xa.begin(xid("a", "bc")).map(drop).unwrap_err().code,
             errno::ER_XAER_DUPID
         );
         // As if the process had ended.
         drop(first);
         assert!(!is_locked(&store, b"long"));
         let second = branches(&store);
-        second.reinstate().unwrap();
+        second.xa.reinstate().unwrap();
         assert_eq!(second.prepared(), [xid("a", "bc"), xid("ab", "c")]);
         assert!(is_locked(&store, b"long") && is_locked(&store, b"short"));
         assert!(
             !second.locks.table(7).is_empty(),
             "no definition changes meanwhile"
         );
-        second.end(&xid("ab", "c"), true, Durability::Sync).unwrap();
-        second.end(&xid("a", "bc"), false, Durability::Sync).unwrap();
+        second.end(&xid("ab", "c"), true).unwrap();
+        second.end(&xid("a", "bc"), false).unwrap();
         let now = store.latest();
         assert_eq!(now.get(b"long").unwrap(), Some(vec![7; 3 * PART_BYTES]));
         assert_eq!(now.get(b"short").unwrap(), None);
         assert!(second.locks.table(7).is_empty());
-        let error = second.end(&xid("a", "bc"), true, Durability::Sync).unwrap_err();
+        let error = second.end(&xid("a", "bc"), true).unwrap_err();
         assert_eq!(error.code, errno::ER_XAER_NOTA);
         let third = branches(&store);
-        third.reinstate().unwrap();
+        third.xa.reinstate().unwrap();
         assert_eq!(third.prepared(), []);
     }
 
@@ -360,13 +301,13 @@ mod tests {
         }
         for commit in [true, false] {
             faults.next_commit(Fault::Refused(kv::Error::DiskFull(String::new())));
-            let failed = branches.end(&xid("a", ""), commit, Durability::Sync);
+            let failed = branches.end(&xid("a", ""), commit);
             assert_eq!(failed.unwrap_err().code, errno::ER_XAER_RMERR);
             assert_eq!(branches.prepared(), [xid("a", "")]);
             assert!(is_locked(&store, b"key"));
             assert!(!branches.locks.table(7).is_empty());
         }
-        branches.end(&xid("a", ""), true, Durability::Sync).unwrap();
+        branches.end(&xid("a", ""), true).unwrap();
         assert_eq!(waiter.join().unwrap(), Some(b"1".to_vec()));
     }
 
@@ -379,26 +320,21 @@ mod tests {
             let mut txn = store.begin(TxnOptions::default()).unwrap();
             txn.put(name.into(), b"1".to_vec()).unwrap();
             let tables = TransactionLocks::new(Arc::clone(&branches.locks));
-            (branches.begin(xid(name, "")).unwrap(), txn, tables)
+            (branches.xa.begin(xid(name, "")).unwrap(), txn, tables)
         };
         let (branch, txn, tables) = begun("refused");
         faults.next_commit(Fault::Refused(kv::Error::DiskFull(String::new())));
-        branches
-            .prepare(branch, txn, tables, Durability::Sync)
-            .unwrap_err();
+        branches.prepare(&branch, txn, tables).unwrap_err();
+        drop(branch);
         assert_eq!(branches.prepared(), []);
         assert!(!is_locked(&store, b"refused"));
         let (branch, txn, tables) = begun("unknown");
         faults.next_commit(Fault::Arrived(kv::Error::DiskFull(String::new())));
-        let error = branches
-            .prepare(branch, txn, tables, Durability::Sync)
-            .unwrap_err();
+        let error = branches.prepare(&branch, txn, tables).unwrap_err();
         assert_eq!(error.code, errno::ER_RESULT_UNDETERMINED);
         assert_eq!(branches.prepared(), [xid("unknown", "")]);
         assert!(is_locked(&store, b"unknown"));
-        let error = branches
-            .end(&xid("unknown", ""), false, Durability::Sync)
-            .unwrap_err();
+        let error = branches.end(&xid("unknown", ""), false).unwrap_err();
         assert_eq!(error.code, errno::ER_XAER_RMERR);
         assert!(is_locked(&store, b"unknown"));
     }
