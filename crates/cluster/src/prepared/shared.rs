@@ -89,8 +89,9 @@ impl BranchRecord {
     fn is_at(&self, schema: &Schema, closed: &BTreeSet<Closing>) -> bool {
         self.tables.iter().all(|used| {
             let closing = |to| Closing { table: used.id, to };
-            let is_closed = closed.contains(&closing(ClosedTo::All))
-                || used.writes && closed.contains(&closing(ClosedTo::Writers));
+            let is_closed_to = |to| closed.contains(&closing(to));
+            let to_writers = is_closed_to(ClosedTo::Writers) || is_closed_to(ClosedTo::WritersUntilAlone);
+            let is_closed = is_closed_to(ClosedTo::All) || used.writes && to_writers;
             let now = schema.table_by_id(used.id);
             !is_closed && now.is_some_and(|table| table.revision == used.revision)
         })
@@ -330,11 +331,15 @@ impl PreparedBranches for SharedBranches {
             return Ok(false);
         }
         let now = self.store.current_ts()?;
-        let mut is_any_left = false;
+        let mut cleared = Ok(());
         for record in &records {
-            is_any_left |= self.clear_one(record, now, is_live)?;
+            // One that cannot be dealt with does not keep the others from it.
+            let one = self.clear_one(record, now, is_live).map(drop);
+            cleared = cleared.and(one);
         }
-        Ok(is_any_left)
+        cleared?;
+        // Also one that has ended and could not be removed.
+        Ok(!self.records()?.is_empty())
     }
 }
 
@@ -428,6 +433,8 @@ mod tests {
             (9, ClosedTo::All, true),
             (7, ClosedTo::Writers, false),
             (8, ClosedTo::Writers, true),
+            (7, ClosedTo::WritersUntilAlone, false),
+            (8, ClosedTo::WritersUntilAlone, true),
         ] {
             assert_eq!(at(&used, &closed(table, to)), is_at, "table {table}, {to:?}");
         }

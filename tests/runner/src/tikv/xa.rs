@@ -346,6 +346,7 @@ impl Suite<'_> {
                 fails(&mut there, statement, LOCK_WAIT_TIMEOUT)?;
             }
             // Other tables are not concerned.
+            run(&mut there, "SET lock_wait_timeout = 60")?;
             run(&mut there, "CREATE TABLE other (id INT PRIMARY KEY)")?;
             run(&mut there, "ALTER TABLE other ADD COLUMN v INT")?;
             let mut waiting = connect(&self.two)?;
