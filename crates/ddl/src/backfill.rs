@@ -11,6 +11,7 @@ use std::time::Duration;
 use cluster::Cluster;
 use cluster::lease::lease_is_over;
 use cluster::meta::{Meta, keys};
+use cluster::wait::{Deadline, WaitLimit};
 use kv::{Durability, KeyRange, LockMode, LockOptions, LockWait, Reader, Store};
 use schema::model::Table;
 use types::Result;
@@ -107,6 +108,8 @@ impl Pages<'_> {
             range.start = after(&progress.done);
         }
         let mut rows = PAGE_ROWS;
+        // Since the last page that was committed.
+        let mut wait: Option<Deadline<'_>> = None;
         loop {
             self.watch.interrupt.check()?;
             if let Some(shown) = self.watch.progress {
@@ -116,12 +119,17 @@ impl Pages<'_> {
                 Ok(true) => {
                     range.start = after(&progress.done);
                     rows = (rows * 2).min(PAGE_ROWS);
+                    wait = None;
                 }
                 Ok(false) => return Ok(()),
                 // Another transaction works on the same rows: a smaller page locks fewer of them.
                 Err(PageError::Busy) => {
                     rows = (rows / 4).max(1);
-                    std::thread::sleep(PAUSE);
+                    let limit = WaitLimit {
+                        timeout: self.watch.row_wait.unwrap_or(Duration::MAX),
+                        interrupt: self.watch.interrupt,
+                    };
+                    wait.get_or_insert_with(|| Deadline::new(&limit)).sleep(PAUSE)?;
                 }
                 Err(PageError::Failed(error)) => return Err(error),
             }

@@ -46,6 +46,7 @@ impl DdlContext {
             interrupt: &self.interrupt,
             progress: Some(&self.progress),
             warned: Some(&self.warned),
+            row_wait: None,
         }
     }
 
@@ -78,6 +79,8 @@ pub(crate) struct Watch<'a> {
     pub interrupt: &'a Arc<kv::Interrupt>,
     pub progress: Option<&'a AtomicU64>,
     pub warned: Option<&'a Warnings>,
+    /// How long to wait for rows that a transaction has locked: set where writers have to wait meanwhile.
+    pub row_wait: Option<Duration>,
 }
 
 /// A definition statement that runs.

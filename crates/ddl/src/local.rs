@@ -497,12 +497,16 @@ pub(crate) fn closed_steps(
             rows::next_id(cluster, base, altered, None)?,
         ));
     };
+    let watch = Watch {
+        row_wait: Some(statement.lock_wait),
+        ..statement.watch()
+    };
     let target = job.change.as_ref().map(|made| &made.target);
     let Some(rewritten) = target.filter(|_| altered.rewrite.is_some()) else {
-        let made = backfill(cluster, &altered.table, job, statement.watch())?;
+        let made = backfill(cluster, &altered.table, job, watch)?;
         return Ok((made, rows::next_id(cluster, base, altered, None)?));
     };
-    let made = backfill(cluster, base, job, statement.watch())?;
+    let made = backfill(cluster, base, job, watch)?;
     rows::inspect_rewritten(cluster, rewritten, altered, statement)?;
     Ok((made, rows::next_id(cluster, base, altered, Some(rewritten))?))
 }
@@ -513,5 +517,6 @@ pub(crate) fn unseen(interrupt: &Arc<Interrupt>) -> Watch<'_> {
         interrupt,
         progress: None,
         warned: None,
+        row_wait: None,
     }
 }

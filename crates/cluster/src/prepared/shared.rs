@@ -2,14 +2,14 @@
 //! prewritten, and what any node needs to end them is stored.
 //!
 //! A branch has a record under `XaBranches` ([`crate::meta::keys`]) and the keys of its locks in parts beside it.
-//! Who changes or ends a branch locks its record. The record has three states:
+//! A change of a branch and its end lock its record. The record has three states:
 //!
-//! - *preparing*, before anything is prewritten: rows are, or will be, locked for ever by the node that the record
+//! - *preparing*, before anything is prewritten: rows are, or will be, locked without a time limit by the node that the record
 //!   names. If that node is gone, any other one undoes the branch.
 //! - *prepared*, once everything is prewritten. XA COMMIT and XA ROLLBACK decide with the branch's primary, a key
 //!   under `XaOutcomes`, then end the other keys, and then remove the record. If the node is killed in between,
 //!   another one finds that the primary is decided, and does the rest.
-//! - *rolling back*: the branch will not be prepared any more, whoever tries it.
+//! - *rolling back*: no node can finish preparing the branch any more.
 //!
 //! The record holds the tables of the branch, with the revisions of their definitions. It is committed while the
 //! node has the metadata locks of these tables, and within its lease. From then on a version of the definitions is
@@ -219,22 +219,17 @@ impl SharedBranches {
             && self.store.detached_end(&record.without_keys())?.is_none())
     }
 
-    /// Undoes or finishes a branch if nobody else does. True if the branch is left.
-    fn clear_one(
-        &self,
-        record: &BranchRecord,
-        now: Timestamp,
-        is_live: &dyn Fn(i64) -> bool,
-    ) -> Result<bool> {
+    /// Undoes or finishes a branch that no session will undo or finish.
+    fn clear_one(&self, record: &BranchRecord, now: Timestamp, is_live: &dyn Fn(i64) -> bool) -> Result<()> {
         match record.state {
-            BranchState::Preparing if is_live(record.node) && now <= record.prepared_until => Ok(true),
-            BranchState::Prepared if self.is_waiting(record)? => Ok(true),
+            BranchState::Preparing if is_live(record.node) && now <= record.prepared_until => Ok(()),
+            BranchState::Prepared if self.is_waiting(record)? => Ok(()),
             BranchState::Prepared => {
                 // The decision stands, whatever is asked for here.
                 let is_it = |stored: &BranchRecord| (stored.start_ts == record.start_ts).then_some(false);
-                self.end_recorded(&record.xid, is_it).map(|_| false)
+                self.end_recorded(&record.xid, is_it).map(drop)
             }
-            BranchState::Preparing | BranchState::RollingBack => self.undo(record).map(|()| false),
+            BranchState::Preparing | BranchState::RollingBack => self.undo(record),
         }
     }
 }
@@ -334,8 +329,7 @@ impl PreparedBranches for SharedBranches {
         let mut cleared = Ok(());
         for record in &records {
             // One that cannot be dealt with does not keep the others from it.
-            let one = self.clear_one(record, now, is_live).map(drop);
-            cleared = cleared.and(one);
+            cleared = cleared.and(self.clear_one(record, now, is_live));
         }
         cleared?;
         // Also one that has ended and could not be removed.

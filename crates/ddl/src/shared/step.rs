@@ -110,14 +110,7 @@ pub(super) fn freeze(
     options: &StepOptions,
     also: impl Fn(&mut Change<'_>) -> Result<()>,
 ) -> Result<()> {
-    let forward = |change: &mut Change<'_>, job: &mut Job| {
-        job.close();
-        also(change)
-    };
-    step(publisher, job, options, forward, |_, job| {
-        job.open();
-        Ok(())
-    })
+    close(publisher, job, options, also, Job::close, Job::open)
 }
 
 /// Closes the job's tables to writers on all nodes. `also`: other changes in this version.
@@ -127,12 +120,31 @@ pub(super) fn stop_writers(
     options: &StepOptions,
     also: impl Fn(&mut Change<'_>) -> Result<()>,
 ) -> Result<()> {
+    close(
+        publisher,
+        job,
+        options,
+        also,
+        Job::stop_writers,
+        Job::admit_writers,
+    )
+}
+
+/// A step that closes the job's tables, and opens them again if it is taken back.
+fn close(
+    publisher: &Publisher,
+    job: &mut Job,
+    options: &StepOptions,
+    also: impl Fn(&mut Change<'_>) -> Result<()>,
+    close: fn(&mut Job),
+    open: fn(&mut Job),
+) -> Result<()> {
     let forward = |change: &mut Change<'_>, job: &mut Job| {
-        job.stop_writers();
+        close(job);
         also(change)
     };
     step(publisher, job, options, forward, |_, job| {
-        job.admit_writers();
+        open(job);
         Ok(())
     })
 }

@@ -10,6 +10,7 @@ use crate::about::About;
 use crate::alter_plan::alter;
 use crate::changer::{Jobs, SchemaChanger};
 use crate::job::{Job, TableChange};
+use crate::publish::Publisher;
 use crate::test_support::{context, name, table};
 
 fn jobs(db: &SchemaChanger) -> &SharedJobs {
@@ -29,28 +30,30 @@ fn started<'a>(db: &'a SchemaChanger, make: impl Fn() -> Job) -> (Job, Work<'a>)
 
 /// Closes a table on all nodes.
 pub(crate) fn freeze(db: &SchemaChanger, of: &str) -> Job {
-    let (mut job, work) = started(db, || Job {
-        tables: vec![table(db, of).id],
-        ..Job::of(&About::default())
-    });
-    let ctx = context();
-    let limit = ctx.limit();
-    let options = StepOptions::statement(&limit);
-    freeze_step(&jobs(db).publisher, &mut job, &options, |_| Ok(())).unwrap();
-    std::mem::forget(work);
-    job
+    closed(db, of, |publisher, job, options| {
+        freeze_step(publisher, job, options, |_| Ok(()))
+    })
 }
 
 /// Closes a table to writers on all nodes, as a change whose rows get ids in their order.
 pub(crate) fn stop_writers(db: &SchemaChanger, of: &str) -> Job {
+    closed(db, of, |publisher, job, options| {
+        stop_writers_step(publisher, job, options, |_| Ok(()))
+    })
+}
+
+fn closed(
+    db: &SchemaChanger,
+    of: &str,
+    close: impl Fn(&Publisher, &mut Job, &StepOptions<'_>) -> Result<()>,
+) -> Job {
     let (mut job, work) = started(db, || Job {
         tables: vec![table(db, of).id],
         ..Job::of(&About::default())
     });
     let ctx = context();
     let limit = ctx.limit();
-    let options = StepOptions::statement(&limit);
-    stop_writers_step(&jobs(db).publisher, &mut job, &options, |_| Ok(())).unwrap();
+    close(&jobs(db).publisher, &mut job, &StepOptions::statement(&limit)).unwrap();
     std::mem::forget(work);
     job
 }

@@ -40,7 +40,8 @@ pub(super) fn refusal(db: &SchemaChanger, uses: &[Use]) -> Option<u16> {
 /// Waits until writers cannot use `t`, and readers can.
 pub(super) fn wait_for_readers_only(db: &SchemaChanger) {
     let start = Instant::now();
-    while refusal(db, &[Use::Write]) != Some(1205) || refusal(db, &[Use::Read]).is_some() {
+    // Only what waits for readers in the end refuses with 1213, not the short exclusive moment before.
+    while refusal(db, &[Use::Read, Use::Write]) != Some(1213) || refusal(db, &[Use::Read]).is_some() {
         assert!(
             start.elapsed() < Duration::from_secs(60),
             "never closed to writers"
@@ -88,6 +89,30 @@ fn a_change_beside_readers_is_killed_and_undone() {
     assert_eq!(checked(&db, "t"), 1_000);
 }
 
+/// Writers do not wait for it longer than `lock_wait_timeout`.
+#[test]
+fn a_row_that_stays_locked_ends_the_change() {
+    let db = new_db();
+    let before = jobs::filled(&db, 10);
+    let lock = row_lock(&db, 7);
+    let ctx = DdlContext {
+        lock_wait: Duration::from_millis(300),
+        ..context()
+    };
+    thread::scope(|scope| {
+        let altering = scope.spawn(|| alter_with(&db, "t", new_ids(), &ctx));
+        let start = Instant::now();
+        while !altering.is_finished() && start.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(lock);
+        assert_eq!(fails(altering.join().unwrap()).0, 1205);
+    });
+    assert_eq!(refusal(&db, &[Use::Read, Use::Write]), None);
+    assert_eq!(table(&db, "t").columns, before.columns);
+    assert_eq!(checked(&db, "t"), 10);
+}
+
 /// A reader that stays keeps the change from its last step, and writers out until it has given up.
 #[test]
 fn a_reader_that_stays_is_waited_for_in_the_end() {
@@ -95,7 +120,7 @@ fn a_reader_that_stays_is_waited_for_in_the_end() {
     let before = jobs::filled(&db, 10);
     let lock = row_lock(&db, 7);
     let ctx = DdlContext {
-        lock_wait: Duration::from_millis(1_500),
+        lock_wait: Duration::from_secs(5),
         ..context()
     };
     thread::scope(|scope| {

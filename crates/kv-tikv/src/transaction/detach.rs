@@ -74,8 +74,8 @@ impl TikvTransaction {
 }
 
 /// The primary first: every other prewritten lock leads to it. The key that was locked first last: until all
-/// others are prewritten, their locks lead there, and whoever waits for one must not find that it has another
-/// primary.
+/// others are prewritten, their locks lead there, and a transaction that waits for one must not find that it has
+/// another primary.
 fn in_order(writes: Vec<Write>, primary: &[u8], first_locked: &[u8]) -> [Vec<Write>; 3] {
     let mut parts = [const { Vec::new() }; 3];
     let [first, others, last] = &mut parts;

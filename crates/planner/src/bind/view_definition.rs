@@ -43,12 +43,6 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
         },
         ..*binder.env
     };
-    let new_binder = || {
-        let mut inner = Binder::new(&env);
-        inner.resolution = Some(Resolution::default());
-        inner.defined = Some(name.clone());
-        inner
-    };
     if !create.query.locking.is_empty() {
         // A view does not lock, but what its query locks has to be there.
         let unseen = functions::Warnings::default();
@@ -57,12 +51,9 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
             schema: Arc::clone(&env.schema),
             ..env
         };
-        let mut locking = Binder::new(&env);
-        locking.resolution = Some(Resolution::default());
-        locking.defined = Some(name.clone());
-        locking.query(&create.query, None)?;
+        binder_of_view(&env, &name).query(&create.query, None)?;
     }
-    let mut inner = new_binder();
+    let mut inner = binder_of_view(&env, &name);
     let bound = inner.query(&query, None)?;
     binder.env.schema.require_database(&name.database)?;
     let columns = columns_of_view(binder, create, &mut query, &bound)?;
@@ -111,6 +102,14 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
         columns,
         view,
     })
+}
+
+/// Binds the query of a view with this name.
+fn binder_of_view<'a>(env: &'a BindEnv<'a>, name: &TableName) -> Binder<'a> {
+    let mut binder = Binder::new(env);
+    binder.resolution = Some(Resolution::default());
+    binder.defined = Some(name.clone());
+    binder
 }
 
 /// The view's algorithm, and whether its query can be merged into the statements that read it.

@@ -74,10 +74,11 @@ impl GlobalVariables {
         definition: &'static Definition,
         value: Option<Value>,
     ) -> Result<(Vec<GlobalValue>, Vec<Warning>)> {
-        self.check(definition, value.clone())?;
+        let given = value.clone();
         let (mut changes, mut warnings) = self.changes_alone(definition, value)?;
         let name = definition.canonical().name;
         let text = changes.first().and_then(|(_, text)| text.as_deref());
+        self.check_limits(definition, given, text)?;
         let limited = text.and_then(|text| limits::limited(name, text, |name| self.text(name)));
         if let Some(limited) = limited {
             warnings.extend(limited.warnings());
@@ -132,10 +133,12 @@ impl GlobalVariables {
     pub fn check(&self, definition: &'static Definition, value: Option<Value>) -> Result<()> {
         let given = value.clone();
         let (text, _) = self.assigned(definition, value)?;
+        self.check_limits(definition, given, text.as_deref())
+    }
+
+    fn check_limits(&self, definition: &Definition, given: Option<Value>, text: Option<&str>) -> Result<()> {
         given.map_or(Ok(()), |given| {
-            limits::check(definition, false, &given, text.as_deref(), |name| {
-                self.integer(name)
-            })
+            limits::check(definition, false, &given, text, |name| self.integer(name))
         })
     }
 
@@ -641,6 +644,28 @@ mod tests {
         assert_eq!(
             global.check(timestamp, Some(Value::Int(3))).unwrap_err().code,
             errno::ER_LOCAL_VARIABLE
+        );
+    }
+
+    /// At the start a variable is set before or after the one that limits it.
+    #[test]
+    fn limits_of_set_are_not_those_of_the_start() {
+        let global = GlobalVariables::new(&[]);
+        for (name, text) in [
+            ("expire_logs_days", "7"),
+            ("innodb_io_capacity", "5000"),
+            ("innodb_io_capacity_max", "10000"),
+        ] {
+            global.configure(name, text).unwrap();
+            assert_eq!(global.text(name).as_deref(), Some(text));
+        }
+        let seconds = lookup("binlog_expire_logs_seconds").unwrap();
+        assert!(global.changes(seconds, Some(Value::Int(60))).is_err());
+        let stored = global.persisted(lookup("innodb_io_capacity").unwrap(), Some("20000"));
+        let stored = stored.unwrap();
+        assert_eq!(
+            stored,
+            [("innodb_io_capacity".to_owned(), Some("20000".to_owned()))]
         );
     }
 
