@@ -96,6 +96,19 @@ pub fn check(program: &Program, scale: &Scale, report: &mut Report) {
     );
 }
 
+/// The server's peak since it started, of all checks so far, is within the limit and the allowance.
+fn peak_within(server: &Server, scale: &Scale) -> Result<(), String> {
+    let peak = server.peak_bytes()?;
+    let most = scale.limit + (scale.limit as f64 * ALLOWANCE) as u64;
+    if peak > most {
+        return Err(format!(
+            "the server had {peak} bytes at its peak, with a limit of {} and {most} allowed",
+            scale.limit
+        ));
+    }
+    Ok(())
+}
+
 /// The rows and their index entries take three times as many bytes as one transaction may write.
 fn bulk_load(server: &Server, scale: &Scale) -> Result<(), String> {
     const ROWS: u64 = 180_000;
@@ -114,10 +127,7 @@ fn bulk_load(server: &Server, scale: &Scale) -> Result<(), String> {
     })));
     conn.query_drop("LOAD DATA LOCAL INFILE 'rows' INTO TABLE loaded")
         .map_err(text)?;
-    let peak = server.peak_bytes()?;
-    if peak > scale.limit {
-        return Err(format!("{peak} bytes of {}", scale.limit));
-    }
+    peak_within(server, scale)?;
     for index in ["PRIMARY", "u", "pad"] {
         let sql = format!("SELECT COUNT(*) FROM loaded FORCE INDEX ({index}) WHERE u >= '' AND pad > ''");
         let count: Option<u64> = conn.query_first(&sql).map_err(text)?;
@@ -142,10 +152,7 @@ fn computed_in_load(server: &Server, scale: &Scale) -> Result<(), String> {
     let loaded = conn.query_drop(format!(
         "LOAD DATA LOCAL INFILE 'rows' INTO TABLE computed (id) SET wide = REPEAT('x', {EACH})"
     ));
-    let peak = server.peak_bytes()?;
-    if peak > scale.limit {
-        return Err(format!("{peak} bytes of {}", scale.limit));
-    }
+    peak_within(server, scale)?;
     conn.query_drop("DROP TABLE computed").map_err(text)?;
     match loaded {
         Err(mysql::Error::MySqlError(error)) if matches!(error.code, 8004 | 8175) => Ok(()),
@@ -427,13 +434,7 @@ fn sorts_at_once(server: &Server, scale: &Scale, report: &Report) -> Result<(), 
         place(99),
         times.last().copied().unwrap_or_default(),
     ));
-    let most = scale.limit + (scale.limit as f64 * ALLOWANCE) as u64;
-    if peak > most {
-        return Err(format!(
-            "the server had {peak} bytes at its peak, with a limit of {} and {most} allowed",
-            scale.limit
-        ));
-    }
+    peak_within(server, scale)?;
     match status(&mut watch, "used_bytes")? {
         0 => Ok(()),
         used => Err(format!("{used} bytes are still held by nobody")),
