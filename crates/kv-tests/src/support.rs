@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::{Factory, Subject};
 
 /// Longer than any wait that is meant to succeed.
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(120);
 /// Long enough that a thread which is not blocked would have continued.
 pub const SHORT: Duration = Duration::from_millis(100);
 

@@ -485,16 +485,15 @@ mod tests {
     fn readers_do_not_wait_for_a_slow_commit() {
         let faults = Faults::new();
         let store = faulty_memory_store(&faults, quiet());
-        faults.delay_commits(Duration::from_millis(300));
+        faults.delay_commits(Duration::from_secs(3));
         let writer = {
             let store = store.clone();
             thread::spawn(move || writing(&store, "slow").commit(Durability::Sync))
         };
         thread::sleep(Duration::from_millis(50));
-        let start = std::time::Instant::now();
         let snapshot = store.snapshot_now().unwrap();
         assert_eq!(snapshot.get(b"slow"), Ok(None));
-        assert!(start.elapsed() < Duration::from_millis(100), "waited");
+        assert!(!writer.is_finished(), "waited");
         let commit_ts = writer.join().unwrap().unwrap();
         assert!(commit_ts > snapshot.ts());
         assert_eq!(snapshot.get(b"slow"), Ok(None), "the snapshot moved");

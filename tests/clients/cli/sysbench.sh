@@ -17,7 +17,7 @@ mysql_root() {
 sb() {
     local script=$1 command=$2
     shift 2
-    timeout 120 sysbench "$scripts/$script.lua" --db-driver=mysql --mysql-host="$STEMDB_HOST" \
+    timeout 600 sysbench "$scripts/$script.lua" --db-driver=mysql --mysql-host="$STEMDB_HOST" \
         --mysql-port="$STEMDB_PORT" --mysql-user=root --mysql-db="$database" --mysql-ssl=off \
         --tables=2 --table-size=1000 --threads=4 --time="$seconds" "$@" "$command" >"$log" 2>&1
 }

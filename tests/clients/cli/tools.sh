@@ -78,14 +78,15 @@ run_percona() {
 }
 
 run_exporter() {
-    local address=127.0.0.1:$((20000 + RANDOM % 10000))
+    local address
+    address=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     DATA_SOURCE_NAME="root@($STEMDB_HOST:$STEMDB_PORT)/" prometheus-mysqld-exporter --web.listen-address="$address" \
         --collect.info_schema.innodb_metrics --collect.info_schema.processlist --collect.info_schema.tables \
         --collect.perf_schema.eventsstatements --collect.perf_schema.tableiowaits --collect.perf_schema.indexiowaits \
         --collect.auto_increment.columns --collect.binlog_size --collect.engine_innodb_status \
         >"$scratch/log" 2>&1 &
     exporter=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         exec 3<>"/dev/tcp/${address%:*}/${address#*:}" && break
         sleep 0.1
     done 2>/dev/null

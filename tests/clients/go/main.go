@@ -506,11 +506,18 @@ func kill() error {
 		_, err := victim.ExecContext(context.Background(), "DELETE FROM ki WHERE id = 1")
 		waiting <- err
 	}()
-	time.Sleep(300 * time.Millisecond)
-	if _, err := db.Exec(fmt.Sprintf("KILL QUERY %d", id)); err != nil {
-		return err
+	var ended error
+	for running := true; running; { // a KILL that comes before the statement is forgotten
+		select {
+		case ended = <-waiting:
+			running = false
+		case <-time.After(300 * time.Millisecond):
+			if _, err := db.Exec(fmt.Sprintf("KILL QUERY %d", id)); err != nil {
+				return err
+			}
+		}
 	}
-	if err := expectError(<-waiting, 1317, "70100"); err != nil {
+	if err := expectError(ended, 1317, "70100"); err != nil {
 		return err
 	}
 	if err := victim.PingContext(context.Background()); err != nil {

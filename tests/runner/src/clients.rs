@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::server::Address;
 
 /// A client that takes longer is a hang.
-const CLIENT_MAX: Duration = Duration::from_secs(300);
+const CLIENT_MAX: Duration = Duration::from_secs(1800);
 
 macro_rules! python_environment {
     () => {

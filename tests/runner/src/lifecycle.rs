@@ -50,8 +50,12 @@ pub fn check(program: &Program, report: &mut Report) {
 fn one_line(program: Program) -> Result<(), String> {
     let server = Server::start(program, &[])?;
     // The server prints the line just before or just after it accepts the first connection.
-    thread::sleep(Duration::from_millis(200));
-    let log = server.log_tail();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut log = server.log_tail();
+    while !log.contains("ready") && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+        log = server.log_tail();
+    }
     let port = server.address.port.to_string();
     let ready: Vec<&str> = log.lines().filter(|line| line.contains("ready")).collect();
     match ready[..] {
@@ -77,7 +81,7 @@ fn nothing_open(program: Program) -> Result<(), String> {
     connect(3)?;
     let before = server.open_files()?;
     connect(CONNECTIONS)?;
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while server.open_files()? > before + CONNECTIONS / 10 {
         if Instant::now() > deadline {
             let now = server.open_files()?;
@@ -189,7 +193,7 @@ fn persisted_stay(program: Program) -> Result<(), String> {
 
 fn stop(server: &mut Server) -> Result<(), String> {
     server.terminate()?;
-    let status = server.wait(Duration::from_secs(30))?;
+    let status = server.wait(Duration::from_secs(120))?;
     if !status.success() {
         return Err(format!("{status} after SIGTERM:\n{}", server.log_tail()));
     }
@@ -228,7 +232,7 @@ fn drains(program: Program) -> Result<(), String> {
     loop {
         match server.get("/status") {
             Ok((503, _)) => break,
-            _ if start.elapsed() > Duration::from_secs(5) => {
+            _ if start.elapsed() > Duration::from_secs(60) => {
                 return Err("/status is not 503 while it drains".to_string());
             }
             _ => thread::sleep(Duration::from_millis(10)),
@@ -240,7 +244,7 @@ fn drains(program: Program) -> Result<(), String> {
     conn.query_drop("INSERT INTO d.t VALUES (2)")
         .map_err(|e| format!("in the transaction: {e}"))?;
     conn.query_drop("COMMIT").map_err(|e| format!("COMMIT: {e}"))?;
-    let status = server.wait(Duration::from_secs(10))?;
+    let status = server.wait(Duration::from_secs(60))?;
     drop(idle);
     if !status.success() {
         return Err(format!("{status}"));

@@ -16,7 +16,7 @@ use crate::text;
 const ROWS: u64 = 150_000;
 const BATCH: u64 = 1_000;
 /// How much the server may grow while it sends all rows: a small part of their 150 MB.
-const GROWTH_MAX: u64 = 64 << 20;
+const GROWTH_MAX: u64 = 96 << 20;
 /// Too little memory to sort or group all rows.
 const MEMORY_LIMIT: u64 = 8 << 20;
 /// One value cannot be spilled.

@@ -3,7 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use loadgen::random::Random;
 use mysql::prelude::Queryable;
@@ -431,15 +432,30 @@ fn max_allowed_packet(address: &Address) -> Result<(), String> {
     result
 }
 
+fn connected(conn: &mut Conn) -> Result<u64, String> {
+    let row: Option<(String, u64)> = conn
+        .query_first("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+        .map_err(|e| e.to_string())?;
+    row.map(|(_, count)| count)
+        .ok_or_else(|| "no Threads_connected".to_owned())
+}
+
 fn max_connections(address: &Address) -> Result<(), String> {
     let mut admin = address.connect().map_err(|e| e.to_string())?;
     for statement in [
         "DROP USER IF EXISTS 'protocol'@'%'",
         "CREATE USER 'protocol'@'%' IDENTIFIED WITH mysql_native_password BY 'sesame'",
-        "SET GLOBAL max_connections = 5",
     ] {
         admin.query_drop(statement).map_err(|e| e.to_string())?;
     }
+    // The connections of earlier checks end first.
+    let start = Instant::now();
+    while connected(&mut admin)? > 1 && start.elapsed() < Duration::from_secs(60) {
+        thread::sleep(Duration::from_millis(10));
+    }
+    admin
+        .query_drop("SET GLOBAL max_connections = 5")
+        .map_err(|e| e.to_string())?;
     let mut open = Vec::new();
     let mut refused = None;
     for _ in 0..8 {

@@ -37,8 +37,8 @@ impl Raw {
     pub fn open(address: &Address) -> io::Result<Self> {
         let stream = TcpStream::connect((address.host.as_str(), address.port))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(20)))?;
-        stream.set_write_timeout(Some(Duration::from_secs(20)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
+        stream.set_write_timeout(Some(Duration::from_secs(120)))?;
         Ok(Self { stream, sequence: 0 })
     }
 

@@ -12,7 +12,7 @@ use mysql::{Conn, Opts, OptsBuilder};
 use tempfile::TempDir;
 
 /// A server that needs longer to start has failed, also with recovery after a kill.
-const START_MAX: Duration = Duration::from_secs(60);
+const START_MAX: Duration = Duration::from_secs(180);
 
 /// The environment variable that makes StemDB check the promises about its writes.
 pub const CHECK_PROMISES: &str = "STEMDB_CHECK_PROMISES";
@@ -45,7 +45,7 @@ impl Address {
             .tcp_port(self.port)
             .user(Some("root"))
             .prefer_socket(false)
-            .tcp_connect_timeout(Some(Duration::from_secs(10)))
+            .tcp_connect_timeout(Some(Duration::from_secs(60)))
             .read_timeout(Some(Duration::from_secs(600)))
     }
 
@@ -387,7 +387,7 @@ impl Server {
     /// `GET path` on the status port: status code and body.
     pub fn get(&self, path: &str) -> io::Result<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.status_port()))?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         io::Write::write_all(
             &mut stream,
             format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").as_bytes(),

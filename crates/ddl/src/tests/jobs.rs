@@ -233,7 +233,7 @@ fn the_background_thread_does_it_by_itself() {
     begin(&db, &[add_index("u", &["b"], true)], true);
     let again = open(db.cluster().store().clone());
     again.start().unwrap();
-    let done = (0..500).any(|_| {
+    let done = (0..6000).any(|_| {
         thread::sleep(Duration::from_millis(10));
         pending(&again) == 0 && table(&again, "t").public_indexes().count() == 2
     });

@@ -184,7 +184,7 @@ fn a_client_that_does_not_read_delays_no_other() {
             server.fake.complete("small", Ok(()));
             complete.send(()).unwrap();
         });
-        let waited = released.recv_timeout(Duration::from_secs(10));
+        let waited = released.recv_timeout(Duration::from_secs(60));
         // In any case, so that the thread ends.
         assert_eq!(ok_text(&mut other), "small");
         let (number, packet) = numbered_packet(&mut slow);

@@ -556,9 +556,9 @@ pub fn mysql_error<T>(result: mysql::Result<T>) -> (u16, String) {
     }
 }
 
-/// Waits until a condition holds; fails the test after some seconds.
+/// Waits until a condition holds; fails the test after a minute.
 pub fn eventually(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..1500 {
+    for _ in 0..6000 {
         if holds() {
             return;
         }

@@ -30,7 +30,7 @@ pub fn check(address: &Address) -> Result<(), String> {
         writer.conn.query_drop("SET sql_mode = ''").map_err(text)?;
         writer
             .other
-            .query_drop("SET lock_wait_timeout = 20")
+            .query_drop("SET lock_wait_timeout = 120")
             .map_err(text)?;
         (0..ROUNDS).try_for_each(|round| {
             let result = writer.round(round);

@@ -20,7 +20,7 @@ use crate::server::{Program, Server};
 use crate::text;
 
 /// Writers that have not met the fault after this time never will.
-const NOTICED_MAX: Duration = Duration::from_secs(60);
+const NOTICED_MAX: Duration = Duration::from_secs(180);
 
 pub(super) const ER_DISK_FULL: u16 = 1021;
 /// The accepted refusals: ER_DISK_FULL, ER_GET_ERRNO, ER_READ_ONLY_MODE, and TiDB's "result undetermined".
@@ -102,6 +102,9 @@ fn write_until(
             })
             .collect();
         thread::sleep(Duration::from_millis(500));
+        while acknowledged.load(Ordering::SeqCst) == 0 && writers.iter().any(|writer| !writer.is_finished()) {
+            thread::sleep(Duration::from_millis(20));
+        }
         failing.store(true, Ordering::SeqCst);
         let switched = fail();
         let start = Instant::now();

@@ -100,7 +100,11 @@ fn one_round(server: &mut Server, round: u32, moment: Duration) -> Result<(), St
 /// Changes rows' values, which stay unique, until the server dies.
 fn change(address: &Address, seed: u64, killed: &AtomicBool) -> Result<(), String> {
     let mut random = Random::new(seed);
-    let mut conn = address.connect_to(DATABASE).map_err(text)?;
+    let mut conn = match address.connect_to(DATABASE) {
+        Ok(conn) => conn,
+        Err(_) if killed.load(Ordering::SeqCst) => return Ok(()),
+        Err(error) => return Err(text(error)),
+    };
     loop {
         let id = random.below(ROWS);
         let (u, v) = (id * STRIDE + random.below(STRIDE), random.below(7));

@@ -124,7 +124,11 @@ fn one_round(server: &mut Server, writers: &mut [Writer], time: Duration) -> Res
 
 /// Writes until the server is killed.
 fn write(address: &Address, writer: &mut Writer, killed: &AtomicBool) -> Result<(), String> {
-    let mut conn = address.connect_to(DATABASE).map_err(text)?;
+    let mut conn = match address.connect_to(DATABASE) {
+        Ok(conn) => conn,
+        Err(_) if killed.load(Ordering::SeqCst) => return Ok(()),
+        Err(error) => return Err(text(error)),
+    };
     loop {
         match branch(&mut conn, writer) {
             Ok(()) => {}

@@ -1,7 +1,8 @@
 //! Runs one script over its connections and returns each block's result.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
@@ -16,6 +17,9 @@ const WAITING: Duration = Duration::from_millis(250);
 
 /// The packet limit of an account that the script logs in to.
 const PACKET_MAX: usize = 16 << 20;
+
+/// The server notices within this time that a client has gone.
+const NOTICED_MAX: Duration = Duration::from_secs(60);
 
 /// How often to check whether the server has started the statement.
 const ARRIVAL_LOOK: Duration = Duration::from_millis(5);
@@ -158,12 +162,12 @@ impl Stage {
                 Ok(connection.collect())
             }
             Action::Close { connection } => {
-                self.connections.remove(connection);
+                self.close(connection)?;
                 Ok(vec!["closed".to_string()])
             }
             Action::Login { connection, login } => {
                 // The previous connection with this name ends first.
-                self.connections.remove(connection);
+                self.close(connection)?;
                 self.refused.remove(connection);
                 self.logins.insert(connection.clone(), login.clone());
                 let opened = Connection::open(self.account(login), &self.setup);
@@ -263,6 +267,21 @@ impl Stage {
         }
     }
 
+    /// Closes a connection, and waits until the server has noticed.
+    fn close(&mut self, name: &str) -> Result<(), mysql::Error> {
+        let Some(closed) = self.connections.remove(name) else {
+            return Ok(());
+        };
+        let id = closed.id;
+        let may_be_waiting = closed.busy;
+        drop(closed);
+        let since = Instant::now();
+        while !may_be_waiting && is_listed(&mut self.admin, id)? && since.elapsed() < NOTICED_MAX {
+            thread::sleep(ARRIVAL_LOOK);
+        }
+        Ok(())
+    }
+
     fn connection(&mut self, name: &str) -> Result<&mut Connection, mysql::Error> {
         if !self.connections.contains_key(name) {
             let opts = if name == MAIN { &self.main } else { &self.named };
@@ -283,6 +302,13 @@ impl Stage {
         let id = self.connection(name)?.id;
         Ok(format!("{before}{id}{after}"))
     }
+}
+
+fn is_listed(admin: &mut Conn, id: u32) -> Result<bool, mysql::Error> {
+    let processes: Vec<mysql::Row> = admin.query("SHOW PROCESSLIST")?;
+    Ok(processes
+        .iter()
+        .any(|process| process.get::<u32, _>("Id") == Some(id)))
 }
 
 /// Whether the server is running a statement of the connection.

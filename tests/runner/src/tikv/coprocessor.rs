@@ -24,7 +24,7 @@ const ROWS: i64 = 4_000;
 const REGION_ROWS: i64 = 500;
 
 /// How long a region takes for a request while the requests in flight are counted.
-const SLOW_MS: u64 = 60;
+const SLOW_MS: u64 = 400;
 
 /// Queries of which at least a part is pushed down.
 const PUSHED: [&str; 56] = [

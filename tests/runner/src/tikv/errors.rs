@@ -17,9 +17,9 @@ use crate::{code, text};
 /// The operation timeout of the tested server, so that the tests need not wait for 40 s.
 const PATIENCE_SECONDS: u64 = 2;
 /// The time allowed for statements that must end within that timeout, on a busy machine.
-const IN_TIME: Duration = Duration::from_secs(20);
+const IN_TIME: Duration = Duration::from_secs(60);
 /// The server recovers within this time.
-const RECOVERY: Duration = Duration::from_secs(40);
+const RECOVERY: Duration = Duration::from_secs(120);
 
 const PD_TIMEOUT: u16 = 9001;
 const STORE_TIMEOUT: u16 = 9002;
@@ -207,8 +207,11 @@ fn kill_query(cluster: &Cluster, server: &Server) -> Result<(), String> {
             let outcome = conn.query_drop(sql);
             (outcome, start.elapsed())
         });
-        thread::sleep(Duration::from_millis(200));
-        killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
+        // A KILL that comes before the statement is forgotten.
+        while !waiting.is_finished() {
+            thread::sleep(Duration::from_millis(50));
+            killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
+        }
         let (outcome, took) = waiting.join().map_err(|_| "a thread panicked")?;
         cluster.control("/clear")?;
         match outcome {

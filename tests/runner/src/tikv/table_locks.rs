@@ -72,7 +72,7 @@ fn set_up(one: &Server, two: &Server) -> Result<(Conn, Conn), String> {
 
 fn connect(server: &Server) -> Result<Conn, String> {
     let mut conn = server.address.connect_to("locked").map_err(text)?;
-    run(&mut conn, "SET lock_wait_timeout = 1")?;
+    run(&mut conn, "SET lock_wait_timeout = 60")?;
     Ok(conn)
 }
 
@@ -87,11 +87,13 @@ fn pass<'a>(conn: &mut Conn, statements: impl IntoIterator<Item = &'a str>) -> R
         .try_for_each(|statement| run(conn, statement))
 }
 
-/// The statements wait, and fail after `lock_wait_timeout`.
+/// The statements wait, and fail after a `lock_wait_timeout` of 1 s.
 fn wait<'a>(conn: &mut Conn, statements: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
+    run(conn, "SET lock_wait_timeout = 1")?;
     statements
         .into_iter()
-        .try_for_each(|statement| fails(conn, statement, LOCK_WAIT_TIMEOUT))
+        .try_for_each(|statement| fails(conn, statement, LOCK_WAIT_TIMEOUT))?;
+    run(conn, "SET lock_wait_timeout = 60")
 }
 
 fn fails(conn: &mut Conn, statement: &str, wanted: u16) -> Result<(), String> {
@@ -108,7 +110,6 @@ fn until_released(
     release: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
     let mut conn = connect(server)?;
-    run(&mut conn, "SET lock_wait_timeout = 60")?;
     let begin = Instant::now();
     let waiter = thread::spawn(move || (run(&mut conn, statement), begin.elapsed()));
     thread::sleep(A_WHILE);
@@ -212,7 +213,6 @@ fn killed_session(one: &Server, two: &Server) -> Result<(), String> {
 
 fn ended_waits(one: &Server, two: &Server) -> Result<(), String> {
     let (mut here, mut there) = set_up(one, two)?;
-    run(&mut here, "SET lock_wait_timeout = 1")?;
     pass(&mut there, ["BEGIN", "UPDATE t SET v = 2"])?;
     for statement in [
         "LOCK TABLES t READ",
@@ -222,7 +222,6 @@ fn ended_waits(one: &Server, two: &Server) -> Result<(), String> {
         wait(&mut here, [statement])?;
     }
     let id = here.connection_id();
-    run(&mut here, "SET lock_wait_timeout = 60")?;
     let waiter = thread::spawn(move || here.query_drop("LOCK TABLES u WRITE, t WRITE"));
     thread::sleep(A_WHILE);
     run(&mut there, &format!("KILL QUERY {id}"))?;
@@ -233,7 +232,6 @@ fn ended_waits(one: &Server, two: &Server) -> Result<(), String> {
     run(&mut there, "COMMIT")?;
     for server in [one, two] {
         let mut other = connect(server)?;
-        run(&mut other, "SET lock_wait_timeout = 10")?;
         pass(&mut other, ["UPDATE t SET v = 5", "UPDATE u SET v = 5"])?;
     }
     Ok(())
@@ -245,7 +243,6 @@ fn no_deadlock(one: &Server, two: &Server) -> Result<(), String> {
     let rounds = |server: &Server, tables: [&str; 2]| -> Result<(), String> {
         let mut conn = connect(server)?;
         let [first, second] = tables;
-        run(&mut conn, "SET lock_wait_timeout = 60")?;
         for round in 0..4 {
             let (lock, alter) = (
                 format!("LOCK TABLES {first} WRITE, {second} WRITE"),

@@ -194,7 +194,7 @@ fn all_waits_have_one_limit() {
 fn flush_tables_with_read_lock_does_not_wait_for_new_tables() {
     let shared = server();
     let (mut session, mut writer, mut creator) = (open(&shared, 1), open(&shared, 2), open(&shared, 3));
-    run(&mut session, "SET lock_wait_timeout = 2");
+    run(&mut session, "SET lock_wait_timeout = 60");
     run(&mut writer, "BEGIN");
     run(&mut writer, "INSERT INTO d.t VALUES (1)");
     let ends = thread::spawn(move || {

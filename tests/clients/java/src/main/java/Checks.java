@@ -457,11 +457,15 @@ public class Checks {
             holder.setAutoCommit(false);
             run(holder, "SELECT * FROM ki WHERE id = 1 FOR UPDATE");
             // The driver's own way to stop a statement: another connection that says KILL QUERY.
+            var stopped = new java.util.concurrent.atomic.AtomicBoolean();
             try (Statement statement = victim.createStatement()) {
                 Thread canceller = new Thread(() -> {
                     try {
-                        Thread.sleep(300);
-                        statement.cancel();
+                        // A KILL that comes before the statement is forgotten.
+                        while (!stopped.get()) {
+                            Thread.sleep(300);
+                            if (!stopped.get()) statement.cancel();
+                        }
                     } catch (Exception e) {
                         throw new RuntimeException(e);
                     }
@@ -472,6 +476,8 @@ public class Checks {
                     throw new AssertionError("the statement was not stopped");
                 } catch (SQLException e) {
                     equal(e.getErrorCode() == 1317 || e instanceof com.mysql.cj.jdbc.exceptions.MySQLStatementCancelledException, true);
+                } finally {
+                    stopped.set(true);
                 }
                 canceller.join();
             }
