@@ -13,7 +13,7 @@ use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
 };
-use syntax::ast::{ColumnDefinition, DataType, TypeName};
+use syntax::ast::{ColumnDefinition, DataType, DefaultClause, Expr as AstExpr, TypeName};
 
 /// The note that a type was replaced by another one.
 const ER_AUTO_CONVERT: u16 = 1246;
@@ -55,6 +55,12 @@ pub(super) fn with_default(
         column.default = default_value::bind_default(binder, &column.name, column.ty, clause, nullable)?;
     }
     Ok(column)
+}
+
+/// Whether a definition has NULL or DEFAULT NULL, which a column of the primary key must not have.
+pub(super) fn says_null(definition: &ColumnDefinition) -> bool {
+    let null = matches!(definition.default, Some(DefaultClause::Literal(AstExpr::Null)));
+    null || definition.nullable == Some(true)
 }
 
 fn is_nullable(definition: &ColumnDefinition) -> bool {
