@@ -54,8 +54,8 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
             arguments::implicit_cast(input, branch_type)
         }
     } else {
-        let is_read = ty.is_numeric() && !(from.is_string() && ty.is_integer() && is_day_name(&input));
-        match arguments::value_behind_text(&input).filter(|_| is_read) {
+        let reads_text = |form: &Expr| ty.is_integer() && (is_day_name(&input) || form.ty().is_float());
+        match arguments::value_behind_text(&input).filter(|form| ty.is_numeric() && !reads_text(form)) {
             Some(form) => form,
             None => input,
         }
@@ -87,7 +87,7 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     })
 }
 
-/// `CAST(DAYNAME(d) AS SIGNED)` reads the name, unlike all other numeric contexts.
+/// `CAST(DAYNAME(d) AS SIGNED)` reads the name, unlike all other numeric contexts (as GREATEST of a TIME its text).
 fn is_day_name(expr: &Expr) -> bool {
     matches!(expr, Expr::Call { function, .. } if function.0.name == "dayname")
 }

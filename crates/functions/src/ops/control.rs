@@ -191,27 +191,38 @@ fn moment_of(args: &[Expr], env: &TypeEnv) -> SqlType {
     {
         return SqlType::DATE;
     }
-    let fraction = |arg: &Expr| match arg {
+    let is_text_parameter = |arg: &Expr| matches!(arg, Expr::Param { .. }) && arg.ty().is_string();
+    if env.literal_params && args.iter().any(is_text_parameter) {
+        env.notes.needs_literals.set(true);
+    }
+    let is_moment = |text: &str| temporal::parse::datetime(text.as_bytes(), DateRules::ANY).is_some();
+    SqlType::datetime(args.iter().map(|arg| fraction(arg, is_moment)).max().unwrap_or(0))
+}
+
+/// How many digits of a second values have that are compared as times.
+pub(crate) fn fraction_of_times(args: &[Expr]) -> u8 {
+    let is_time = |text: &str| temporal::parse::time(text.as_bytes()).is_ok();
+    args.iter().map(|arg| fraction(arg, is_time)).max().unwrap_or(0)
+}
+
+/// How many digits of a second a value has that is read as a date or a time. `reads`: whether a text is one.
+fn fraction(arg: &Expr, reads: impl Fn(&str) -> bool) -> u8 {
+    match arg {
         Expr::Literal {
             value: Value::String(text),
             ..
-        } => match temporal::parse::datetime(text.as_bytes(), DateRules::ANY) {
-            Some(_) => text
+        } => match reads(text) {
+            true => text
                 .rsplit_once('.')
                 .map_or(0, |(_, digits)| digits.len().min(6) as u8),
-            None => 6,
+            false => 6,
         },
-        arg if arg.ty().is_string() => {
-            if matches!(arg, Expr::Param { .. }) && env.literal_params {
-                env.notes.needs_literals.set(true);
-            }
-            6
-        }
-        arg if arg.ty().is_temporal() || arg.ty().is_decimal() => arg.ty().decimals.min(6),
-        arg if arg.ty().is_float() => arg.ty().decimals.min(6),
-        _ => 0,
-    };
-    SqlType::datetime(args.iter().map(fraction).max().unwrap_or(0))
+        arg => match arg.ty() {
+            ty if ty.is_string() => 6,
+            ty if ty.is_temporal() || ty.is_decimal() || ty.is_float() => ty.decimals.min(6),
+            _ => 0,
+        },
+    }
 }
 
 /// The greatest or least date. A value that is no date counts as the zero date, with a warning.

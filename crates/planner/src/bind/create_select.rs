@@ -64,6 +64,9 @@ pub(super) fn bind_create_table_select(
         if column.ty.is_float() && column.ty.decimals < SqlType::NOT_FIXED {
             column::warn_of_digits(binder);
         }
+        if column.ty.unsigned && (column.ty.is_float() || column.ty.is_decimal()) {
+            column::warn_of_unsigned(binder);
+        }
         // What no column of a table has said is not said of a primary key.
         if create_table::is_primary(create, &column.name) && !query_definition::is_stored(binder, source) {
             column.default = Default::None;

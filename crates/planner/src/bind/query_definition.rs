@@ -227,8 +227,14 @@ fn stored_type(ty: SqlType, source: Source, target: Target, concat_bytes: impl F
             ..SqlType::varchar(0, Collation::Binary)
         },
         _ if ty.is_integer() => integer_type(ty, source, target),
-        TypeKind::Double if ty.decimals >= SqlType::NOT_FIXED => SqlType::DOUBLE,
-        TypeKind::Float if ty.decimals >= SqlType::NOT_FIXED => SqlType::FLOAT,
+        TypeKind::Double if ty.decimals >= SqlType::NOT_FIXED => SqlType {
+            unsigned: ty.unsigned,
+            ..SqlType::DOUBLE
+        },
+        TypeKind::Float if ty.decimals >= SqlType::NOT_FIXED => SqlType {
+            unsigned: ty.unsigned,
+            ..SqlType::FLOAT
+        },
         TypeKind::Json => SqlType {
             decimals: 0,
             unsigned: false,

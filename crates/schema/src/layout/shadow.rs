@@ -527,9 +527,7 @@ fn is_copied_as_integer(from: &SqlType, to: &SqlType) -> bool {
 
 /// MySQL copies from VARCHAR to VARCHAR by a function of its own, for which blanks at the end are like other characters.
 fn is_copied_as_it_is(from: &SqlType, to: &SqlType) -> bool {
-    from.kind == TypeKind::VarChar
-        && to.kind == TypeKind::VarChar
-        && from.collation == to.collation
+    from.kind == TypeKind::VarChar && to.kind == TypeKind::VarChar && from.collation == to.collation
 }
 
 /// Whether a text has more characters than its new type.

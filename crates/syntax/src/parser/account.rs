@@ -3,7 +3,6 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use super::literal::unquote_name;
 use crate::ast::{
     AccountOptions, Roles, SecondPassword, Statement, TlsRequirement, UserSpec, UserStatement, current_user,
 };
@@ -126,7 +125,7 @@ fn host_name(parser: &mut Parser<'_>) -> Result<String> {
     match parser.kind() {
         Kind::Text => parser.text_literal(),
         Kind::QuotedWord => {
-            let host = unquote_name(parser.word());
+            let host = parser.quoted_name();
             parser.advance();
             Ok(host)
         }

@@ -321,7 +321,7 @@ fn partition_options(parser: &mut Parser<'_>) -> Result<PartitionOptions> {
             options.engine = Some(parser.name_or_text()?);
         } else if parser.eat(Kw::COMMENT) {
             parser.eat_kind(Kind::Equal);
-            options.comment = Some(parser.text_literal()?);
+            options.comment = Some(parser.comment()?);
         } else if parser.eat(Kw::MAX_ROWS) {
             parser.eat_kind(Kind::Equal);
             options.max_rows = Some(parser.unsigned()?);

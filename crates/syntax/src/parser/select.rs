@@ -3,7 +3,7 @@
 use types::{Error, Result, Warning, errno};
 
 use super::literal::item_name;
-use super::{Parser, deprecated, hints, into, table_ref, window};
+use super::{Parser, deprecated, hints, into, table_ref, wide, window};
 use crate::ast::{Expr, NamedExpr, Select, SelectItem};
 use crate::lexer::echo::echo;
 use crate::lexer::keywords::Keyword as Kw;
@@ -169,7 +169,11 @@ pub fn aliased_expression(parser: &mut Parser<'_>) -> Result<Expr> {
 fn item_alias(parser: &mut Parser<'_>) -> Result<Option<String>> {
     let has_as = parser.eat(Kw::AS);
     let alias = match parser.kind() {
-        Kind::Text => parser.text_literal()?,
+        Kind::Text => {
+            let alias = parser.text_literal()?;
+            wide::check_alias(&alias)?;
+            alias
+        }
         Kind::QuotedWord => parser.alias_name()?,
         Kind::Word if has_as || !parser.is_reserved() => parser.alias_name()?,
         _ if has_as => return parser.fail(),
