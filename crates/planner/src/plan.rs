@@ -432,6 +432,8 @@ pub struct InsertPlan {
     /// Of the view that the statement names, over the table's columns.
     pub check: Option<ViewCheck>,
     pub ignore: bool,
+    /// As [`LogicalInsert::sets_last_id`](crate::logical::LogicalInsert::sets_last_id).
+    pub sets_last_id: bool,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,

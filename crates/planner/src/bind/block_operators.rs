@@ -68,6 +68,7 @@ pub fn operators(
     if !is_rolled {
         bound.order_by.retain(|key| !is_constant(&key.expr));
     }
+    let windows_see_order = bound.windows_see_order();
     if bound.grouped {
         rel = grouped(binder, &mut bound, rel)?;
         // A key may be rolled up, and a group may have no row.
@@ -81,7 +82,10 @@ pub fn operators(
     };
     rel = std::mem::take(&mut bound.above).applied_to(rel);
     rel = filtered(rel, bound.having.take());
-    rel = sorted(rel, std::mem::take(&mut bound.order_of_groups));
+    if windows_see_order {
+        bound.order_before_windows = std::mem::take(&mut bound.order_by);
+    }
+    rel = sorted(rel, std::mem::take(&mut bound.order_before_windows));
     rel = windowed(rel, bound.windows.take());
 
     let mut exprs: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
@@ -206,7 +210,7 @@ fn grouped(binder: &Binder<'_>, bound: &mut BoundBlock, input: Logical) -> Resul
     if let Some(rollup) = rollup {
         let order = rollup_order(binder, &bound.keys, &key_ids, rollup)?;
         if !bound.windows.borrow().is_empty() {
-            bound.order_of_groups.clone_from(&order);
+            bound.order_before_windows.clone_from(&order);
         }
         if !bound.distinct {
             bound.order_by.extend(order);

@@ -10,7 +10,7 @@ use schema::limits;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody, TableElement};
-use types::{Error, Result, SqlType, TypeKind};
+use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::write::refuse_generated_column;
 use super::{Binder, column, create_table, foreign_key, query_definition};
@@ -69,6 +69,12 @@ pub(super) fn bind_create_table_select(
             column.default = Default::None;
         }
     }
+    if let Some(column) = selected.iter().find(|column| types::name::is_too_long(&column.name)) {
+        return Err(Error::new(
+            errno::ER_WRONG_COLUMN_NAME,
+            format!("Incorrect column name '{}'", column.name),
+        ));
+    }
     limits::check_distinct_columns(selected.iter().map(|column| column.name.as_str()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
     let create = spelled_as_selected(create, &names);
@@ -109,6 +115,7 @@ pub(super) fn bind_create_table_select(
         },
         check: None,
         ignore: select.duplicates == DuplicateRows::LeftOut,
+        sets_last_id: true,
         foreign_keys,
     };
     Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {

@@ -45,6 +45,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         check,
         view,
         partitions,
+        sets_last_id,
         ..
     } = target;
     let written = WrittenTable {
@@ -97,6 +98,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         mode,
         check,
         ignore: insert.ignore,
+        sets_last_id,
     })
 }
 

@@ -158,6 +158,14 @@ impl Relation {
     }
 }
 
+impl Resolution {
+    /// How many columns a `*` stands for.
+    pub fn width_of_star(&self, item: &SelectItem) -> usize {
+        let resolved = self.0.borrow();
+        resolved.stars.get(&ptr::from_ref(item)).map_or(1, Vec::len)
+    }
+}
+
 impl Names for Resolution {
     fn column<'a>(&'a self, name: &'a ColumnName) -> Cow<'a, ColumnName> {
         match self.0.borrow().columns.get(&ptr::from_ref(name)) {
