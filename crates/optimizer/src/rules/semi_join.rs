@@ -1,5 +1,5 @@
 //! EXISTS and IN as conditions become semi joins, NOT EXISTS anti joins; NOT IN too where no NULL can come in
-//! its way.
+//! its way. `EXISTS (...) IS FALSE` and the like are no different: MySQL writes NOT EXISTS so into views.
 //!
 //! ```text
 //! Filter mark and x = 1               Semi join u.a = t.a

@@ -1,0 +1,221 @@
+//! Safe update mode (`sql_safe_updates`): UPDATE and DELETE that read all of a table to find the rows they change, although
+//! no LIMIT ends them, are refused.
+//!
+//! MySQL reads a table by a key there if any condition lets it. The optimizer takes the cheaper way, which for many rows and
+//! for small tables is to read all. So what counts is that a key could be used: by a condition on its first column, or by a
+//! join that finds the partners of another table's rows.
+//!
+//! Source: manual 4.5.1.6, "Using Safe-Updates Mode", and MySQL 8.0.33's answers.
+
+use std::ptr;
+
+use functions::{EvalContext, Expr};
+use planner::plan::{
+    Access, FoundWritePlan, Join, JoinKind, LookupJoin, Plan, Range, Rel, TableScan, Target,
+};
+use types::{Error, Result, Value};
+
+/// Error 1175. `context` has the statement's parameters.
+pub fn check(plan: &Plan, context: &EvalContext) -> Result<()> {
+    let reads_all = match plan {
+        Plan::Update(update) => reads_all(&update.target, context),
+        Plan::Delete(delete) => reads_all(&delete.target, context),
+        Plan::FoundWrite(write) => finds_by_all(write, context),
+        Plan::Query(_) | Plan::Insert(_) => false,
+    };
+    match reads_all {
+        false => Ok(()),
+        true => Err(Error::new(
+            1175,
+            "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
+        )),
+    }
+}
+
+fn reads_all(target: &Target, context: &EvalContext) -> bool {
+    let written = Written::of(&target.scan, context);
+    target.limit.is_none() && is_unkeyed(&target.scan) && !written.is_limited_by_filter()
+}
+
+/// Whether a written table is read from end to end.
+fn finds_by_all(write: &FoundWritePlan, context: &EvalContext) -> bool {
+    let is_written = |scan: &&TableScan| write.tables.iter().any(|found| found.table.id == scan.table.id);
+    let has_limit = matches!(write.root, Rel::Limit { .. });
+    let mut scans = write.root.scans().into_iter().filter(is_written);
+    !has_limit && scans.any(|scan| is_unkeyed(scan) && !Written::of(scan, context).is_limited(&write.root))
+}
+
+/// Whether all of a table is read, be it in the order of an index.
+fn is_unkeyed(scan: &TableScan) -> bool {
+    match &scan.access {
+        Access::Full { .. } => true,
+        Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
+            let is_whole =
+                |range: &Range| range.prefix.is_empty() && range.lower.is_none() && range.upper.is_none();
+            ranges.iter().any(is_whole)
+        }
+        _ => false,
+    }
+}
+
+/// A table that is written, and the first columns of its keys, by offset.
+struct Written<'p> {
+    scan: &'p TableScan,
+    first_of_keys: Vec<usize>,
+    context: &'p EvalContext,
+}
+
+impl<'p> Written<'p> {
+    fn of(scan: &'p TableScan, context: &'p EvalContext) -> Self {
+        let visible = scan.table.public_indexes().filter(|index| !index.invisible);
+        let first = visible.filter_map(|index| index.parts.first());
+        let of_primary = scan.table.primary_parts();
+        Self {
+            scan,
+            first_of_keys: first.chain(of_primary.first()).map(|part| part.column).collect(),
+            context,
+        }
+    }
+
+    /// Whether a condition or a join of the plan lets the table be read by a key.
+    fn is_limited(&self, root: &Rel) -> bool {
+        let mut is_limited = self.is_limited_by_filter();
+        root.walk(&mut |rel| {
+            is_limited |= match rel {
+                Rel::Filter { input, predicate } => {
+                    self.is_limited_by(predicate, &|index| self.column(input, index))
+                }
+                Rel::Join(join) => self.is_found_by(join),
+                Rel::LookupJoin(join) => self.is_looked_up_for(join),
+                _ => false,
+            }
+        });
+        is_limited
+    }
+
+    fn is_limited_by_filter(&self) -> bool {
+        let column = |index: usize| self.scan.columns.get(index).copied();
+        let filter = self.scan.filter.as_ref();
+        filter.is_some_and(|filter| self.is_limited_by(filter, &column))
+    }
+
+    /// The table's column that a column of an operator's rows is.
+    fn column(&self, rel: &Rel, index: usize) -> Option<usize> {
+        let (scan, column) = origin(rel, index)?;
+        ptr::eq(scan, self.scan).then_some(column)
+    }
+
+    fn is_key(&self, rel: &Rel, expr: &Expr) -> bool {
+        let Expr::Column { index, .. } = expr else {
+            return false;
+        };
+        self.column(rel, *index)
+            .is_some_and(|column| self.first_of_keys.contains(&column))
+    }
+
+    /// Whether rows of the table are partners that a hash join looks for.
+    fn is_found_by(&self, join: &Join) -> bool {
+        let (of_left, of_right) = match join.kind {
+            JoinKind::Inner => (true, true),
+            JoinKind::Semi => (true, false),
+            JoinKind::Left => (false, true),
+            JoinKind::Anti | JoinKind::Mark => (false, false),
+        };
+        join.keys.iter().any(|key| {
+            of_left && self.is_key(&join.left, &key.left) || of_right && self.is_key(&join.right, &key.right)
+        })
+    }
+
+    /// Whether the table's key is compared with the key of the table that is looked up.
+    fn is_looked_up_for(&self, join: &LookupJoin) -> bool {
+        let mut is_key = false;
+        join.right
+            .key_expressions(&mut |expr| is_key |= self.is_key(&join.left, expr));
+        is_key && matches!(join.kind, JoinKind::Inner | JoinKind::Semi)
+    }
+
+    /// Whether a condition limits the values of a key's first column. `column`: the table's column that a column of the
+    /// condition's rows is.
+    fn is_limited_by(&self, condition: &Expr, column: &dyn Fn(usize) -> Option<usize>) -> bool {
+        let Expr::Call { function, args, .. } = condition else {
+            return false;
+        };
+        let is_key = |expr: &Expr| match expr.as_stored() {
+            Expr::Column { index, .. } => {
+                column(*index).is_some_and(|column| self.first_of_keys.contains(&column))
+            }
+            _ => false,
+        };
+        let is_given = |expr: &Expr| {
+            let mut is_own = false;
+            expr.walk(&mut |part| {
+                is_own |= matches!(part, Expr::Column { index, .. } if column(*index).is_some());
+            });
+            !is_own
+        };
+        match (function.name(), args.as_slice()) {
+            ("and", parts) => parts.iter().any(|part| self.is_limited_by(part, column)),
+            ("or", parts) => parts.iter().all(|part| self.is_limited_by(part, column)),
+            ("not", [part]) => is_range_both_ways(part) && self.is_limited_by(part, column),
+            ("=" | "<=>" | "<" | "<=" | ">" | ">=" | "<>", [left, right]) => {
+                is_key(left) && is_given(right) || is_key(right) && is_given(left)
+            }
+            ("in" | "between", [tested, values @ ..]) => is_key(tested) && values.iter().all(is_given),
+            ("is null" | "is not null", [tested]) => is_key(tested),
+            ("like", [tested, pattern, ..]) => is_key(tested) && self.has_prefix(pattern),
+            _ => false,
+        }
+    }
+
+    /// Whether a pattern of LIKE begins with a character that stands for itself.
+    fn has_prefix(&self, pattern: &Expr) -> bool {
+        let value = match pattern.is_constant() {
+            true => functions::eval_value(pattern, self.context),
+            false => Ok(Value::Null),
+        };
+        matches!(value, Ok(Value::String(pattern)) if !pattern.starts_with(['%', '_']))
+    }
+}
+
+/// Whether NOT of a condition makes ranges of it, too.
+fn is_range_both_ways(condition: &Expr) -> bool {
+    matches!(condition, Expr::Call { function, .. } if ["in", "between"].contains(&function.name()))
+}
+
+/// The table and its column that a column of an operator's rows is.
+fn origin(rel: &Rel, index: usize) -> Option<(&TableScan, usize)> {
+    match rel {
+        Rel::Scan(scan) => scan.columns.get(index).map(|column| (scan, *column)),
+        Rel::Filter { input, .. }
+        | Rel::Sort { input, .. }
+        | Rel::Limit { input, .. }
+        | Rel::Measured { input, .. }
+        | Rel::Pushed { input }
+        | Rel::Distinct { input } => origin(input, index),
+        Rel::Project { input, exprs } => match exprs.get(index)? {
+            Expr::Column { index, .. } => origin(input, *index),
+            _ => None,
+        },
+        Rel::Window { input, .. } => origin(input, index),
+        Rel::Apply(apply) => match index.checked_sub(apply.input.output_types().len()) {
+            None => origin(&apply.input, index),
+            Some(_) => None,
+        },
+        Rel::Join(join) => match index.checked_sub(join.left.output_types().len()) {
+            None => origin(&join.left, index),
+            Some(index) => origin(&join.right, index).filter(|_| has_columns_of_both(join.kind)),
+        },
+        Rel::LookupJoin(join) => match index.checked_sub(join.left.output_types().len()) {
+            None => origin(&join.left, index),
+            Some(index) => {
+                let column = join.right.columns.get(index)?;
+                has_columns_of_both(join.kind).then_some((&join.right, *column))
+            }
+        },
+        _ => None,
+    }
+}
+
+fn has_columns_of_both(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Inner | JoinKind::Left)
+}
