@@ -179,7 +179,8 @@ impl<'p> Written<'p> {
 
 /// Whether NOT of a condition makes ranges of it, too.
 fn is_range_both_ways(condition: &Expr) -> bool {
-    matches!(condition, Expr::Call { function, .. } if ["in", "between"].contains(&function.name()))
+    const BOTH_WAYS: &[&str] = &["=", "<", "<=", ">", ">=", "<>", "in", "between"];
+    matches!(condition, Expr::Call { function, .. } if BOTH_WAYS.contains(&function.name()))
 }
 
 /// The table and its column that a column of an operator's rows is.

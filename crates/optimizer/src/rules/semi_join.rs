@@ -55,7 +55,11 @@ pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Jo
     }
     above.remove(position);
     Some(Join {
-        kind: if asked.wanted { JoinKind::Semi } else { JoinKind::Anti },
+        kind: if asked.wanted {
+            JoinKind::Semi
+        } else {
+            JoinKind::Anti
+        },
         left: std::mem::replace(&mut apply.input, Box::new(Logical::OneRow)),
         right: Box::new(subquery),
         condition: conditions::and(conditions),

@@ -69,7 +69,10 @@ pub(super) fn bind_create_table_select(
             column.default = Default::None;
         }
     }
-    if let Some(column) = selected.iter().find(|column| types::name::is_too_long(&column.name)) {
+    if let Some(column) = selected
+        .iter()
+        .find(|column| types::name::is_too_long(&column.name))
+    {
         return Err(Error::new(
             errno::ER_WRONG_COLUMN_NAME,
             format!("Incorrect column name '{}'", column.name),

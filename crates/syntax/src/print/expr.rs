@@ -5,8 +5,8 @@ use types::Charset;
 use super::printer::Printer;
 use super::{cast, condition, function, operators, window};
 use crate::ast::{
-    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, Quantifier, TemporalKind, UnaryOp,
-    VariableScope,
+    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, Quantifier, TemporalKind,
+    UnaryOp, VariableScope,
 };
 
 pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
