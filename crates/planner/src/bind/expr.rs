@@ -599,11 +599,11 @@ impl Binder<'_> {
         args: &[ast::Expr],
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let mut bound = self.arguments(name, args, &context.inside_aggregate())?;
+        let (mut bound, place) = bound_arguments(context, |inside| self.arguments(name, args, inside))?;
         if name.starts_with("json_") {
             bound = self.as_truths(args, bound)?;
         }
-        self.collect(name, bound, distinct, context)
+        self.collect(name, bound, distinct, &place)
     }
 
     /// Adds a call to the query's aggregates, unless it is there already.
@@ -619,8 +619,8 @@ impl Binder<'_> {
         separator: &str,
         context: &Context<'_>,
     ) -> Result<Expr> {
+        let (bound, place) = bound_arguments(context, |inside| self.list(args, inside))?;
         let inside = context.inside_aggregate();
-        let bound = self.list(args, &inside)?;
         let mut order = Vec::with_capacity(order_by.len());
         for item in order_by {
             let key = match &item.expr {
@@ -640,7 +640,7 @@ impl Binder<'_> {
             order.push((key, item.descending));
         }
         let call = aggregate::bind_group_concat(bound, distinct, order, separator.to_owned(), &self.types)?;
-        self.add_aggregate(call, context)
+        self.add_aggregate(call, &place)
     }
 
     /// The result of a call. It is one of a query around if its arguments name columns of that alone.
@@ -693,6 +693,33 @@ fn strength_of(call: &AggregateCall) -> Option<Strength> {
             Some(of_arguments.of_aggregate())
         }
         _ => None,
+    }
+}
+
+/// What `bind` makes of the arguments of an aggregate, and the place of the call. Its arguments may name select items of a
+/// query around by their aliases, which are no columns of that query: then the aggregate is none of that query's.
+fn bound_arguments<'c, T>(
+    context: &Context<'c>,
+    bind: impl Fn(&Context<'c>) -> Result<T>,
+) -> Result<(T, Context<'c>)> {
+    let inside = context.inside_aggregate();
+    let unknown = match bind(&inside) {
+        Err(error) if error.code == errno::ER_BAD_FIELD_ERROR && context.outer.is_some() => error,
+        bound => return Ok((bound?, *context)),
+    };
+    let by_alias = Context {
+        names: context.names,
+        ..inside
+    };
+    match bind(&by_alias) {
+        Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown),
+        bound => Ok((
+            bound?,
+            Context {
+                outer: None,
+                ..*context
+            },
+        )),
     }
 }
 
