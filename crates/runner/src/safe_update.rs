@@ -37,12 +37,30 @@ fn reads_all(target: &Target, context: &EvalContext) -> bool {
     target.limit.is_none() && is_unkeyed(&target.scan) && !written.is_limited_by_filter()
 }
 
-/// Whether a written table is read from end to end.
+/// Whether a written table is read from end to end. Joins find rows of a table by its key for those of another one, so one
+/// table has to be read otherwise.
 fn finds_by_all(write: &FoundWritePlan, context: &EvalContext) -> bool {
+    if matches!(write.root, Rel::Limit { .. }) {
+        return false;
+    }
+    let scans = write.root.scans();
     let is_written = |scan: &&TableScan| write.tables.iter().any(|found| found.table.id == scan.table.id);
-    let has_limit = matches!(write.root, Rel::Limit { .. });
-    let mut scans = write.root.scans().into_iter().filter(is_written);
-    !has_limit && scans.any(|scan| is_unkeyed(scan) && !Written::of(scan, context).is_limited(&write.root))
+    let read_whole = scans
+        .iter()
+        .copied()
+        .filter(is_written)
+        .filter(|scan| is_unkeyed(scan));
+    let mut joined = 0;
+    for written in read_whole.map(|scan| Written::of(scan, context)) {
+        if written.is_limited(&write.root) {
+            continue;
+        }
+        if !written.is_joined(&write.root) {
+            return true;
+        }
+        joined += 1;
+    }
+    joined > 0 && joined == scans.len()
 }
 
 /// Whether all of a table is read, be it in the order of an index.
@@ -77,20 +95,28 @@ impl<'p> Written<'p> {
         }
     }
 
-    /// Whether a condition or a join of the plan lets the table be read by a key.
+    /// Whether a condition of the plan lets the table be read by a key.
     fn is_limited(&self, root: &Rel) -> bool {
         let mut is_limited = self.is_limited_by_filter();
         root.walk(&mut |rel| {
-            is_limited |= match rel {
-                Rel::Filter { input, predicate } => {
-                    self.is_limited_by(predicate, &|index| self.column(input, index))
-                }
+            if let Rel::Filter { input, predicate } = rel {
+                is_limited |= self.is_limited_by(predicate, &|index| self.column(input, index));
+            }
+        });
+        is_limited
+    }
+
+    /// Whether a join lets its rows be found by a key.
+    fn is_joined(&self, root: &Rel) -> bool {
+        let mut is_joined = false;
+        root.walk(&mut |rel| {
+            is_joined |= match rel {
                 Rel::Join(join) => self.is_found_by(join),
                 Rel::LookupJoin(join) => self.is_looked_up_for(join),
                 _ => false,
             }
         });
-        is_limited
+        is_joined
     }
 
     fn is_limited_by_filter(&self) -> bool {
