@@ -9,7 +9,7 @@ use functions::{TimeZone, UserVariable, Warnings};
 use schema::model::{Schema, Table};
 use schema::temporary_tables::TemporaryTables;
 use syntax::ast::VariableScope;
-use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
+use types::{Charset, Collation, Error, Result, SqlMode, SqlType, TypeKind, Value};
 
 use crate::object_access::{ObjectAccess, TableNeeds};
 
@@ -22,6 +22,31 @@ pub struct Place {
     pub announced: Option<SqlType>,
     /// It is a number of rows of a window: only a whole number is taken.
     pub counts_rows: bool,
+    /// What is done with it, if it has the type of a date or time.
+    pub moment: MomentUse,
+}
+
+/// What a statement does with a parameter that has the type of a date, time or year.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MomentUse {
+    /// A number stays a number, unless the place converts it.
+    #[default]
+    AsGiven,
+    /// It is compared: a number is read as the moment that its digits write, and is NULL if they write none.
+    Compared,
+    /// It is calculated with: every value becomes the number that a value of the type is there.
+    Computed,
+}
+
+impl MomentUse {
+    /// The number that a value of type `ty` is in a calculation.
+    pub fn number(ty: &SqlType) -> SqlType {
+        match ty.kind {
+            TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => SqlType::decimal(30, 6),
+            TypeKind::Bit => SqlType::BIGINT_UNSIGNED,
+            _ => SqlType::BIGINT,
+        }
+    }
 }
 
 /// What a statement is planned for. MySQL gives the warnings of a text where it reads it, and others where it runs it.

@@ -241,6 +241,10 @@ fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> 
             _ => e,
         });
     }
+    // Integers are compared as if all had a sign.
+    if both.iter().all(|e| e.ty().is_integer()) && both[0].ty().unsigned != both[1].ty().unsigned {
+        return Ok(both.map(|e| implicit_cast(e, SqlType::BIGINT)).into());
+    }
     let others = |is: fn(&SqlType) -> bool| both.iter().all(|e| is_json(e) || is(&e.ty()));
     let ty = if others(SqlType::is_string) {
         SqlType {

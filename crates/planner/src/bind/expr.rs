@@ -227,6 +227,9 @@ impl Binder<'_> {
         context: &Context<'_>,
     ) -> Result<Expr> {
         let args = self.comparands(operands, context)?;
+        if name == "between" {
+            parameter::note_compared(self, operands, &args);
+        }
         if name == "between" && args.iter().any(|arg| arg.ty().kind == TypeKind::Json) {
             self.warn_each_time(Warning::warning(
                 errno::ER_NOT_SUPPORTED_YET,
@@ -289,10 +292,16 @@ impl Binder<'_> {
                 .map(|bound| literal::as_number(self, operand, bound));
             return self.call("unary -", numbers.collect());
         }
+        if op == UnaryOp::BitNot {
+            let bound = parameter::operands(self, "~", &[operand], context)?;
+            let numbers = bound
+                .into_iter()
+                .map(|bound| literal::as_number(self, operand, bound));
+            return self.call("~", numbers.collect());
+        }
         let bound = self.hinted(operand, Some(SqlType::BIGINT), context)?;
         match op {
-            UnaryOp::Minus => Err(Error::internal("a minus that was not bound")),
-            UnaryOp::BitNot => self.call("~", vec![literal::as_number(self, operand, bound)]),
+            UnaryOp::Minus | UnaryOp::BitNot => Err(Error::internal("an operator that was not bound")),
             UnaryOp::Not => self.call("not", vec![bound]),
         }
     }
@@ -307,11 +316,19 @@ impl Binder<'_> {
         if op.is_comparison() && (is_row(left) || is_row(right)) {
             return row_compare::row_comparison(self, op, left, right, context);
         }
-        let args = if op.is_arithmetic() {
+        let of_bits = matches!(op.function(), "&" | "|" | "^" | "<<" | ">>");
+        let is = |of: fn(&ast::Expr) -> bool| of(left) || of(right);
+        let has_parameter = !self.types.literal_params && is(|e| matches!(e, ast::Expr::Parameter(_)));
+        let calculates =
+            op.is_arithmetic() || of_bits && has_parameter && !is(|e| matches!(e, ast::Expr::Bytes(_)));
+        let args = if calculates {
             parameter::operands(self, op.function(), &[left, right], context)?
         } else {
             self.comparands(&[left, right], context)?
         };
+        if op.is_comparison() && op != BinaryOp::NullSafeEqual {
+            parameter::note_compared(self, &[left, right], &args);
+        }
         if op.is_comparison() || matches!(op, BinaryOp::Xor | BinaryOp::JsonExtract | BinaryOp::JsonUnquote) {
             return self.call(op.function(), args);
         }
@@ -380,6 +397,7 @@ impl Binder<'_> {
         operands.push(operand);
         operands.extend(list);
         let args = self.comparands(&operands, context)?;
+        parameter::note_compared(self, &operands, &args);
         self.negatable("in", args, negated)
     }
 

@@ -7,10 +7,11 @@
 //! the values when it executes the statement.
 
 use functions::{Expr, bind};
-use types::{Error, Result, SqlType, TypeKind};
+use types::{Collation, Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::context::Context;
+use crate::env::MomentUse;
 use syntax::ast;
 
 /// Units of intervals that leave a date a date.
@@ -107,15 +108,33 @@ pub(super) fn operands(
                     note_row_count(binder, arg);
                 }
                 let place = place(binder, function, position, args, &bound, context.parameters);
-                if let (None, Some(ty)) = (place, of_argument(function, position, args)) {
-                    announce(binder, *index, ty);
-                }
+                let place = match (place, of_argument(function, position, args)) {
+                    (None, Some(ty)) if is_read_as_count(function, position, &ty) => Some(ty),
+                    (None, Some(ty)) => {
+                        announce(binder, *index, ty);
+                        None
+                    }
+                    (place, _) => place,
+                };
                 // NULLIF shows a date as it was sent.
                 let compared = match (function, place) {
                     ("nullif", None) => beside(bound.iter()),
                     _ => None,
                 };
-                of_place(binder, *index, place, compared)?
+                let is_moment = |ty: &SqlType| ty.is_temporal() || is_computed_as_integer(ty);
+                let moment = match place
+                    .filter(|_| is_calculation(function))
+                    .is_some_and(|ty| is_moment(&ty))
+                {
+                    true => MomentUse::Computed,
+                    false => MomentUse::AsGiven,
+                };
+                as_json_text(
+                    binder,
+                    function,
+                    position,
+                    of_place(binder, *index, place, compared, moment)?,
+                )
             }
             (Some(expr), _) => expr.clone(),
             (None, arg) => {
@@ -129,6 +148,69 @@ pub(super) fn operands(
         });
     }
     Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
+}
+
+/// Notes the parameters that are compared with a date: a number for one of them is read as a date.
+pub(super) fn note_compared(binder: &Binder<'_>, written: &[&ast::Expr], bound: &[Expr]) {
+    let Some(places) = binder.env.places else { return };
+    let is_parameter = |written: &ast::Expr| matches!(written, ast::Expr::Parameter(_));
+    let mut others = written
+        .iter()
+        .zip(bound)
+        .filter(|(written, _)| !is_parameter(written));
+    if !others.any(|(_, other)| other.ty().is_datetime()) {
+        return;
+    }
+    for written in written {
+        if let ast::Expr::Parameter(index) = written
+            && let Some(place) = places.borrow_mut().get_mut(*index)
+            && place.announced.is_some_and(|ty| ty.is_datetime())
+        {
+            place.moment = MomentUse::Compared;
+        }
+    }
+}
+
+/// Whether a function calculates with numbers, whatever its operands are.
+fn is_calculation(function: &str) -> bool {
+    matches!(
+        function,
+        "+" | "-" | "*" | "/" | "%" | "mod" | "div" | "&" | "|" | "^"
+    )
+}
+
+/// Whether a value of the type is an integer of its own kind.
+fn is_computed_as_integer(ty: &SqlType) -> bool {
+    matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
+}
+
+/// Whether a parameter is converted to a number where a function reads one. Others have a use for the text.
+fn is_read_as_count(function: &str, position: usize, ty: &SqlType) -> bool {
+    let reads_text = matches!(
+        (function, position),
+        ("conv", 0) | ("if" | "char" | "interval", _)
+    );
+    *ty == COUNT && !reads_text
+}
+
+/// The text of a number, date or time that is given for a parameter is binary, and so no name or path for JSON.
+fn as_json_text(binder: &Binder<'_>, function: &str, position: usize, parameter: Expr) -> Expr {
+    let is_text = match function {
+        "json_object" => position.is_multiple_of(2),
+        "json_set" | "json_insert" | "json_replace" | "json_array_append" | "json_array_insert" => {
+            !position.is_multiple_of(2)
+        }
+        "json_extract" | "json_remove" | "json_contains_path" => position > 0,
+        _ => false,
+    };
+    let ty = parameter.ty();
+    if !is_text || !binder.env.params_known || binder.env.literal_params {
+        return parameter;
+    }
+    match ty.is_numeric() || ty.is_temporal() {
+        true => bind::implicit_cast(parameter, SqlType::varchar(ty.length, Collation::Binary)),
+        false => parameter,
+    }
 }
 
 /// Whether an argument is a number of rows of a window, or of parts of it.
@@ -188,15 +270,20 @@ fn of_place(
     index: usize,
     place: Option<SqlType>,
     hint: Option<SqlType>,
+    moment: MomentUse,
 ) -> Result<Expr> {
     if let Some(places) = binder.env.places
         && let Some(derived) = places.borrow_mut().get_mut(index)
     {
         derived.converted = place;
         derived.announced = place.or(derived.announced);
+        derived.moment = moment;
     }
     let parameter = binder.parameter(index, place.or(hint))?;
     match place {
+        Some(ty) if parameter.ty().is_string() && moment == MomentUse::Computed => {
+            bind::cast(parameter, MomentUse::number(&ty))
+        }
         Some(ty) if parameter.ty().is_string() && (ty.is_numeric() || ty.is_temporal()) => {
             bind::cast(parameter, ty)
         }
@@ -228,15 +315,22 @@ fn place(
         false => beside(values.iter()),
     };
     match function {
-        "+" | "-" | "*" | "/" | "%" | "mod" | "div" => match beside(bound.iter()) {
+        "+" | "-" | "*" | "/" | "%" | "mod" | "div" => match operand_beside(bound.iter()) {
             None => Some(
                 around
                     .filter(SqlType::is_numeric)
                     .unwrap_or(SqlType::COMPUTED_DOUBLE),
             ),
-            Some(ty) => Some(ty).filter(SqlType::is_numeric),
+            Some(ty) => Some(ty).filter(|ty| !ty.is_string()),
         },
-        "nullif" if position == 0 && of_values(bound).is_some_and(|ty| ty.is_temporal()) => None,
+        "&" | "|" | "^" => operand_beside(bound.iter()).filter(|ty| !ty.is_string()),
+        "<<" | ">>" if position == 1 => Some(COUNT),
+        "~" => Some(COUNT),
+        "nullif"
+            if position == 0 && of_values(bound).is_some_and(|ty| ty.is_temporal() || ty.is_decimal()) =>
+        {
+            None
+        }
         "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "case" => of_values(bound),
         "if" | "nth of" if position > 0 => of_values(bound.get(1..).unwrap_or_default()),
         "lag" | "lead" if position != 1 => beside(bound.iter().take(1).chain(bound.iter().skip(2))),
@@ -326,6 +420,16 @@ fn announced(ty: SqlType) -> Option<SqlType> {
 fn beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType> {
     let types: Vec<SqlType> = others.flatten().map(Expr::ty).collect();
     widest_of_kind(bind::common_type(&types))
+}
+
+/// The type of a parameter that is calculated with the others: a year or BIT stays one.
+fn operand_beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType> {
+    let types: Vec<SqlType> = others.flatten().map(Expr::ty).collect();
+    let common = bind::common_type(&types);
+    match is_computed_as_integer(&common) {
+        true => announced(common),
+        false => widest_of_kind(common),
+    }
 }
 
 fn widest_of_kind(common: SqlType) -> Option<SqlType> {
