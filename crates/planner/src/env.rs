@@ -35,14 +35,33 @@ pub enum MomentUse {
     /// It is compared: a number is read as the moment that its digits write, and is NULL if they write none.
     Compared,
     /// It is calculated with: every value becomes the number that a value of the type is there.
-    Computed,
+    Computed(Calculation),
 }
 
-impl MomentUse {
-    /// The number that a value of type `ty` is in a calculation.
-    pub fn number(ty: &SqlType) -> SqlType {
+/// The kinds of calculations by the numbers that dates, times and years are in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calculation {
+    /// An integer, or a DECIMAL if the type has a time of day.
+    Sum,
+    /// A DECIMAL.
+    Quotient,
+    /// DIV: a DECIMAL of a date or time, an integer of a year.
+    WholeQuotient,
+    /// The bits of an integer.
+    Bits,
+}
+
+impl Calculation {
+    /// The number that a value of type `ty` is.
+    pub fn number(self, ty: &SqlType) -> SqlType {
+        let exact = match self {
+            Self::Sum => ty.is_temporal() && ty.kind != TypeKind::Date,
+            Self::Quotient => true,
+            Self::WholeQuotient => ty.is_temporal(),
+            Self::Bits => return SqlType::BIGINT_UNSIGNED,
+        };
         match ty.kind {
-            TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => SqlType::decimal(30, 6),
+            _ if exact => SqlType::decimal(30, 6),
             TypeKind::Bit => SqlType::BIGINT_UNSIGNED,
             _ => SqlType::BIGINT,
         }

@@ -11,7 +11,7 @@ use types::{Collation, Error, Result, SqlType, TypeKind};
 
 use super::Binder;
 use super::context::Context;
-use crate::env::MomentUse;
+use crate::env::{Calculation, MomentUse};
 use syntax::ast;
 
 /// Units of intervals that leave a date a date.
@@ -116,19 +116,14 @@ pub(super) fn operands(
                     }
                     (place, _) => place,
                 };
-                // NULLIF shows a date as it was sent.
+                // NULLIF shows a date or DECIMAL as it was sent.
                 let compared = match (function, place) {
-                    ("nullif", None) => beside(bound.iter()),
+                    ("nullif" | "&" | "|" | "^", None) => beside(bound.iter()),
                     _ => None,
                 };
                 let is_moment = |ty: &SqlType| ty.is_temporal() || is_computed_as_integer(ty);
-                let moment = match place
-                    .filter(|_| is_calculation(function))
-                    .is_some_and(|ty| is_moment(&ty))
-                {
-                    true => MomentUse::Computed,
-                    false => MomentUse::AsGiven,
-                };
+                let calculation = calculation(function).filter(|_| place.is_some_and(|ty| is_moment(&ty)));
+                let moment = calculation.map_or(MomentUse::AsGiven, MomentUse::Computed);
                 as_json_text(
                     binder,
                     function,
@@ -148,6 +143,25 @@ pub(super) fn operands(
         });
     }
     Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
+}
+
+/// The text of a date or time that is stored as one: with the digits after the point that it was given with.
+pub(super) fn own_digits(binder: &Binder<'_>, parameter: Expr) -> Result<Expr> {
+    bind::cast(parameter, SqlType::varchar(u32::MAX, binder.types.collation))
+}
+
+/// The type of a table's column that is made of a parameter: that of the widest value of its kind.
+pub(super) fn stored_type(binder: &Binder<'_>, source: &Expr) -> Option<SqlType> {
+    match source {
+        Expr::Param { ty, .. } if !binder.env.literal_params => match ty.kind {
+            TypeKind::Decimal => Some(WIDEST_DECIMAL),
+            TypeKind::VarChar if !ty.is_binary() => {
+                Some(SqlType::varchar(ty.length.max(GUESSED_CHARS), ty.collation))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Notes the parameters that are compared with a date: a number for one of them is read as a date.
@@ -171,12 +185,15 @@ pub(super) fn note_compared(binder: &Binder<'_>, written: &[&ast::Expr], bound: 
     }
 }
 
-/// Whether a function calculates with numbers, whatever its operands are.
-fn is_calculation(function: &str) -> bool {
-    matches!(
-        function,
-        "+" | "-" | "*" | "/" | "%" | "mod" | "div" | "&" | "|" | "^"
-    )
+/// The kind of calculation that an operator makes with dates, times and years.
+fn calculation(function: &str) -> Option<Calculation> {
+    Some(match function {
+        "+" | "-" | "*" | "%" | "mod" => Calculation::Sum,
+        "/" => Calculation::Quotient,
+        "div" => Calculation::WholeQuotient,
+        "&" | "|" | "^" => Calculation::Bits,
+        _ => return None,
+    })
 }
 
 /// Whether a value of the type is an integer of its own kind.
@@ -193,7 +210,8 @@ fn is_read_as_count(function: &str, position: usize, ty: &SqlType) -> bool {
     *ty == COUNT && !reads_text
 }
 
-/// The text of a number, date or time that is given for a parameter is binary, and so no name or path for JSON.
+/// The text of a number, date or time that is given for a parameter is binary, and so no name or path for JSON. That
+/// of a DECIMAL is not.
 fn as_json_text(binder: &Binder<'_>, function: &str, position: usize, parameter: Expr) -> Expr {
     let is_text = match function {
         "json_object" => position.is_multiple_of(2),
@@ -207,7 +225,7 @@ fn as_json_text(binder: &Binder<'_>, function: &str, position: usize, parameter:
     if !is_text || !binder.env.params_known || binder.env.literal_params {
         return parameter;
     }
-    match ty.is_numeric() || ty.is_temporal() {
+    match ty.is_integer() || ty.is_float() || ty.is_temporal() {
         true => bind::implicit_cast(parameter, SqlType::varchar(ty.length, Collation::Binary)),
         false => parameter,
     }
@@ -281,12 +299,10 @@ fn of_place(
     }
     let parameter = binder.parameter(index, place.or(hint))?;
     match place {
-        Some(ty) if parameter.ty().is_string() && moment == MomentUse::Computed => {
-            bind::cast(parameter, MomentUse::number(&ty))
-        }
-        Some(ty) if parameter.ty().is_string() && (ty.is_numeric() || ty.is_temporal()) => {
-            bind::cast(parameter, ty)
-        }
+        Some(ty) if parameter.ty().is_string() && (ty.is_numeric() || ty.is_temporal()) => match moment {
+            MomentUse::Computed(calculation) => bind::cast(parameter, calculation.number(&ty)),
+            _ => bind::cast(parameter, ty),
+        },
         _ => Ok(parameter),
     }
 }
@@ -323,7 +339,7 @@ fn place(
             ),
             Some(ty) => Some(ty).filter(|ty| !ty.is_string()),
         },
-        "&" | "|" | "^" => operand_beside(bound.iter()).filter(|ty| !ty.is_string()),
+        "&" | "|" | "^" => operand_beside(bound.iter()).filter(|ty| ty.is_integer() || ty.is_temporal()),
         "<<" | ">>" if position == 1 => Some(COUNT),
         "~" => Some(COUNT),
         "nullif"

@@ -11,6 +11,7 @@ use types::{Collation, SqlType, TypeKind, Value};
 
 use super::Binder;
 use super::bound_query::QueryColumn;
+use super::parameter;
 
 /// Longer texts are of a TEXT type.
 const VARCHAR_CHARS_MAX: u64 = 512;
@@ -110,7 +111,13 @@ fn column_of_query(
         _ => {
             let (ty, source) = match referenced_type(column, written) {
                 Some(ty) => (ty, Source::Reference),
-                None => (column.ty, source_of(&column.expr, written)),
+                None => {
+                    let of_parameter = parameter::stored_type(binder, &column.expr);
+                    (
+                        of_parameter.unwrap_or(column.ty),
+                        source_of(&column.expr, written),
+                    )
+                }
             };
             stored_type(ty, source, target, || binder.env.group_concat_max_len)
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use functions::Expr;
 use schema::model::Table;
 use types::{Error, Result, errno};
 
@@ -13,7 +14,7 @@ use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write_target::{WriteTarget, WriteTargets, check_keys, needs_of_target};
-use super::{Binder, filter, foreign_key, limit, literal, write_target};
+use super::{Binder, filter, foreign_key, limit, literal, parameter, write_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
@@ -355,10 +356,14 @@ pub(super) fn bind_assigned(
     refuse_generated(table, column)?;
     let ty = table.stored_type(column);
     let bound = binder.hinted(value, Some(ty), context)?;
-    let bound = if ty.is_numeric() {
-        literal::as_stored_number(binder, value, bound)
-    } else {
-        bound
+    let bound = match &bound {
+        _ if ty.is_numeric() => literal::as_stored_number(binder, value, bound),
+        Expr::Param { ty: given, .. }
+            if given.is_temporal() && ty.is_string() && !binder.env.literal_params =>
+        {
+            parameter::own_digits(binder, bound)?
+        }
+        _ => bound,
     };
     // Text that is not well formed is stored as text is, where expressions take it for bytes.
     let bound = bound.as_ill_formed().cloned().unwrap_or(bound);

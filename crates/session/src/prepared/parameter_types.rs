@@ -2,7 +2,7 @@
 //! statement (`planner`'s `bind::parameter` infers those).
 
 use functions::{EvalContext, Expr};
-use planner::MomentUse;
+use planner::{Calculation, MomentUse};
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 /// A value for a parameter.
@@ -50,7 +50,9 @@ pub fn convert(
                 .takes(ty)
                 .then(|| match (value.is_null(), expected.moment) {
                     (true, _) => Converted::Fits(Value::Null, expected.ty),
-                    (false, MomentUse::Computed) => operand(&expected.ty, value, *ty, eval),
+                    (false, MomentUse::Computed(calculation)) => {
+                        operand(&expected.ty, calculation, value, *ty, eval)
+                    }
                     (false, _) => convert_one(expected.ty, value, *ty, eval),
                 }),
         );
@@ -249,11 +251,17 @@ fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext
 
 /// A value that is calculated with beside a date, time or year: a number. A text that is none of those stays
 /// (`planner`'s `bind::parameter` reads the number in it).
-fn operand(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Converted {
-    let number = MomentUse::number(expected);
+fn operand(
+    expected: &SqlType,
+    calculation: Calculation,
+    value: &Value,
+    ty: SqlType,
+    eval: &EvalContext,
+) -> Converted {
+    let number = calculation.number(expected);
     let found = match value {
-        Value::String(text) if number.unsigned => text.trim().parse().ok().map(Value::UInt),
-        Value::String(text) if expected.is_integer() => text.trim().parse().ok().map(Value::Int),
+        // A year or BIT. `planner` reads any other text.
+        Value::String(_) if expected.is_integer() => None,
         Value::String(text) => moment(expected, value, ty, eval).and_then(|(found, of)| {
             // A date alone is the number of its day.
             let is_day = of.is_datetime() && !functions::spells_time_of_day(text);
@@ -262,6 +270,7 @@ fn operand(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -
             silently(&found, of_day, number, eval)
         }),
         value if is_of_kind(expected, &ty) => silently(value, ty, number, eval),
+        Value::Decimal(_) => return Converted::Other(value.clone(), WIDEST),
         value => return Converted::Other(value.clone(), ty),
     };
     match found {
