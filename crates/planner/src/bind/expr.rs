@@ -292,16 +292,10 @@ impl Binder<'_> {
                 .map(|bound| literal::as_number(self, operand, bound));
             return self.call("unary -", numbers.collect());
         }
-        if op == UnaryOp::BitNot {
-            let bound = parameter::operands(self, "~", &[operand], context)?;
-            let numbers = bound
-                .into_iter()
-                .map(|bound| literal::as_number(self, operand, bound));
-            return self.call("~", numbers.collect());
-        }
         let bound = self.hinted(operand, Some(SqlType::BIGINT), context)?;
         match op {
-            UnaryOp::Minus | UnaryOp::BitNot => Err(Error::internal("an operator that was not bound")),
+            UnaryOp::Minus => Err(Error::internal("a minus that was not bound")),
+            UnaryOp::BitNot => self.call("~", vec![literal::as_number(self, operand, bound)]),
             UnaryOp::Not => self.call("not", vec![bound]),
         }
     }

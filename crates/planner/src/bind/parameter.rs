@@ -7,7 +7,7 @@
 //! the values when it executes the statement.
 
 use functions::{Expr, bind};
-use types::{Collation, Error, Result, SqlType, TypeKind};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value};
 
 use super::Binder;
 use super::context::Context;
@@ -145,9 +145,12 @@ pub(super) fn operands(
     Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
 }
 
-/// The text of a date or time that is stored as one: with the digits after the point that it was given with.
-pub(super) fn own_digits(binder: &Binder<'_>, parameter: Expr) -> Result<Expr> {
-    bind::cast(parameter, SqlType::varchar(u32::MAX, binder.types.collation))
+/// The text of a date or time that is stored as text: without a fraction of a second.
+pub(super) fn stored_text(binder: &Binder<'_>, parameter: Expr) -> Result<Expr> {
+    let ty = SqlType::varchar(u32::MAX, binder.types.collation);
+    let point = Expr::literal(Value::from("."), SqlType::varchar(1, binder.types.collation));
+    let first = Expr::literal(Value::Int(1), SqlType::BIGINT);
+    binder.call("substring_index", vec![bind::cast(parameter, ty)?, point, first])
 }
 
 /// The type of a table's column that is made of a parameter: that of the widest value of its kind.
@@ -341,7 +344,6 @@ fn place(
         },
         "&" | "|" | "^" => operand_beside(bound.iter()).filter(|ty| ty.is_integer() || ty.is_temporal()),
         "<<" | ">>" if position == 1 => Some(COUNT),
-        "~" => Some(COUNT),
         "nullif"
             if position == 0 && of_values(bound).is_some_and(|ty| ty.is_temporal() || ty.is_decimal()) =>
         {

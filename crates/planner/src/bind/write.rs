@@ -361,7 +361,7 @@ pub(super) fn bind_assigned(
         Expr::Param { ty: given, .. }
             if given.is_temporal() && ty.is_string() && !binder.env.literal_params =>
         {
-            parameter::own_digits(binder, bound)?
+            parameter::stored_text(binder, bound)?
         }
         _ => bound,
     };

@@ -259,6 +259,9 @@ fn operand(
     eval: &EvalContext,
 ) -> Converted {
     let number = calculation.number(expected);
+    if let Some(moment) = longer_moment(expected, value, ty, eval) {
+        return Converted::Other(moment, SqlType::datetime(6));
+    }
     let found = match value {
         // A year or BIT. `planner` reads any other text.
         Value::String(_) if expected.is_integer() => None,
@@ -278,6 +281,21 @@ fn operand(
         None => Converted::Fits(value.clone(), ty),
     }
 }
+
+/// The point in time that is given where only a date or a time is expected.
+fn longer_moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<Value> {
+    let is_longer = match (expected.kind, value) {
+        (TypeKind::Date, Value::String(text)) => functions::spells_time_of_day(text),
+        (TypeKind::Time, Value::String(text)) => functions::spells_point_in_time(text),
+        (TypeKind::Date, Value::Int(number)) if ty.is_integer() => *number > MAX_DATE,
+        _ => false,
+    };
+    let moment = is_longer.then(|| silently(value, ty, SqlType::datetime(6), eval));
+    moment.flatten()
+}
+
+/// The largest number that is a date without a time of day.
+const MAX_DATE: i64 = 99_991_231;
 
 /// The type of every DECIMAL parameter.
 const WIDEST: SqlType = SqlType::decimal(65, 30);
@@ -321,8 +339,6 @@ fn to_double(number: &Value) -> f64 {
 
 /// The date or time in a text or number. A date with a time of day is a DATETIME, even if a DATE is expected.
 fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<(Value, SqlType)> {
-    /// The largest number that is a date without a time of day.
-    const MAX_DATE: i64 = 99_991_231;
     let timed = match value {
         Value::String(text) => text.contains(':'),
         Value::Int(number) => *number > MAX_DATE,
