@@ -2,9 +2,9 @@
 //!
 //! MySQL derives them when it prepares a statement, before there are any values (since 8.0.22, its work log
 //! 9384). A value that is bound later is converted to the derived type. A value of another kind makes MySQL
-//! prepare the statement again, with the types of the values. Only parameters whose type shows in the type of
-//! a result are derived here: a parameter that is compared can have the type of its value. `session` converts
-//! the values when it executes the statement.
+//! prepare the statement again, with the types of the values. Derived here are parameters whose type shows in the type of
+//! a result, and those that are read as a number of characters, digits or days. A parameter that is compared can have the
+//! type of its value, except a number beside a date. `session` converts the values when it executes the statement.
 
 use functions::{Expr, bind};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value};
@@ -145,25 +145,38 @@ pub(super) fn operands(
     Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
 }
 
-/// The text of a date or time that is stored as text: without a fraction of a second.
-pub(super) fn stored_text(binder: &Binder<'_>, parameter: Expr) -> Result<Expr> {
-    let ty = SqlType::varchar(u32::MAX, binder.types.collation);
+/// The text of a parameter that is a date or time where `ty`, a text, is stored: without a fraction of a second. `None`
+/// for other expressions.
+pub(super) fn text_of_moment(binder: &Binder<'_>, source: &Expr, ty: &SqlType) -> Option<Expr> {
+    let given = match source {
+        Expr::Param { ty: given, .. } if !binder.env.literal_params => given,
+        _ => return None,
+    };
+    if !given.is_temporal() || !ty.is_string() {
+        return None;
+    }
+    let text = SqlType::varchar(u32::MAX, binder.types.collation);
+    let text = bind::cast(source.clone(), text).ok()?;
     let point = Expr::literal(Value::from("."), SqlType::varchar(1, binder.types.collation));
     let first = Expr::literal(Value::Int(1), SqlType::BIGINT);
-    binder.call("substring_index", vec![bind::cast(parameter, ty)?, point, first])
+    binder.call("substring_index", vec![text, point, first]).ok()
 }
 
-/// The type of a table's column that is made of a parameter: that of the widest value of its kind.
-pub(super) fn stored_type(binder: &Binder<'_>, source: &Expr) -> Option<SqlType> {
+/// A parameter of which a column is made, by a set operation or in a new table: the column holds all values of its
+/// kind.
+pub(super) fn as_stored(binder: &Binder<'_>, source: Expr) -> Expr {
     match source {
-        Expr::Param { ty, .. } if !binder.env.literal_params => match ty.kind {
-            TypeKind::Decimal => Some(WIDEST_DECIMAL),
-            TypeKind::VarChar if !ty.is_binary() => {
-                Some(SqlType::varchar(ty.length.max(GUESSED_CHARS), ty.collation))
-            }
-            _ => None,
-        },
-        _ => None,
+        Expr::Param { index, ty, nullable } if !binder.env.literal_params => {
+            let ty = match ty.kind {
+                TypeKind::Decimal => WIDEST_DECIMAL,
+                TypeKind::VarChar if !ty.is_binary() => {
+                    SqlType::varchar(ty.length.max(GUESSED_CHARS), ty.collation)
+                }
+                _ => ty,
+            };
+            Expr::Param { index, ty, nullable }
+        }
+        other => other,
     }
 }
 

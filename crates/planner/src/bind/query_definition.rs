@@ -112,11 +112,13 @@ fn column_of_query(
             let (ty, source) = match referenced_type(column, written) {
                 Some(ty) => (ty, Source::Reference),
                 None => {
-                    let of_parameter = parameter::stored_type(binder, &column.expr);
-                    (
-                        of_parameter.unwrap_or(column.ty),
-                        source_of(&column.expr, written),
-                    )
+                    let ty = match &column.expr {
+                        parameter @ Expr::Param { .. } => {
+                            parameter::as_stored(binder, parameter.clone()).ty()
+                        }
+                        _ => column.ty,
+                    };
+                    (ty, source_of(&column.expr, written))
                 }
             };
             stored_type(ty, source, target, || binder.env.group_concat_max_len)

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use functions::Expr;
 use schema::model::Table;
 use types::{Error, Result, errno};
 
@@ -356,14 +355,10 @@ pub(super) fn bind_assigned(
     refuse_generated(table, column)?;
     let ty = table.stored_type(column);
     let bound = binder.hinted(value, Some(ty), context)?;
-    let bound = match &bound {
-        _ if ty.is_numeric() => literal::as_stored_number(binder, value, bound),
-        Expr::Param { ty: given, .. }
-            if given.is_temporal() && ty.is_string() && !binder.env.literal_params =>
-        {
-            parameter::stored_text(binder, bound)?
-        }
-        _ => bound,
+    let bound = match parameter::text_of_moment(binder, &bound, &ty) {
+        Some(text) => text,
+        None if ty.is_numeric() => literal::as_stored_number(binder, value, bound),
+        None => bound,
     };
     // Text that is not well formed is stored as text is, where expressions take it for bytes.
     let bound = bound.as_ill_formed().cloned().unwrap_or(bound);
