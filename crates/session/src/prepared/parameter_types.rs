@@ -23,6 +23,7 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Whether a value of type `ty` is converted.
     fn takes(&self, ty: &SqlType) -> bool {
         self.converts || self.moment == MomentUse::Compared && ty.is_numeric()
     }
@@ -439,56 +440,6 @@ mod tests {
         assert_eq!(
             converted(SqlType::DATE, Value::from("2024-02-29 01:02:03"), text).1,
             SqlType::datetime(6)
-        );
-    }
-
-    #[test]
-    fn operands_become_the_numbers_of_moments() {
-        let text = SqlType::varchar(10, Collation::DEFAULT);
-        let computed = |expected: SqlType, calculation, value: Value, ty: SqlType| {
-            let (mut values, mut types) = ([value], [ty]);
-            let moment = MomentUse::Computed(calculation);
-            let expected = Expected {
-                ty: expected,
-                converts: true,
-                moment,
-            };
-            convert(
-                &[Some(expected)],
-                &mut values,
-                &mut types,
-                &EvalContext::default(),
-            );
-            let [value] = values;
-            (value, types[0])
-        };
-        let sum = |expected, value, ty| computed(expected, Calculation::Sum, value, ty);
-        let exact = |digits: &str| {
-            (
-                Value::Decimal(Decimal::parse(digits).unwrap()),
-                SqlType::decimal(30, 6),
-            )
-        };
-        let whole = |number| (Value::Int(number), SqlType::BIGINT);
-        let (date, at) = (SqlType::DATE, SqlType::datetime(6));
-        assert_eq!(sum(date, Value::Double(1.5), SqlType::DOUBLE), whole(2));
-        assert_eq!(
-            sum(date, Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED),
-            whole(-1)
-        );
-        assert_eq!(sum(date, Value::from("2024-03-01"), text), whole(20_240_301));
-        assert_eq!(sum(date, Value::from("x"), text), (Value::from("x"), text));
-        assert_eq!(sum(date, Value::from("2024-03-01 01:02:03"), text).1, at);
-        assert_eq!(sum(date, Value::Int(20_240_301_010_203), SqlType::BIGINT).1, at);
-        assert_eq!(sum(at, Value::from("2024-03-01"), text), exact("20240301.000000"));
-        assert_eq!(sum(at, Value::Int(7), SqlType::BIGINT), exact("7.000000"));
-        assert_eq!(
-            computed(date, Calculation::Quotient, Value::Int(7), SqlType::BIGINT),
-            exact("7.000000")
-        );
-        assert_eq!(
-            computed(date, Calculation::Bits, Value::Int(-1), SqlType::BIGINT),
-            (Value::UInt(u64::MAX), SqlType::BIGINT_UNSIGNED)
         );
     }
 
