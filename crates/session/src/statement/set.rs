@@ -217,7 +217,8 @@ fn set_item(session: &mut Session, item: &SetItem, value: Option<UserVariable>) 
             client_charset::set_names(session, charset.as_deref(), collation.as_deref())
         }
         SetItem::CharacterSet(charset) => {
-            let charset = client_charset::charset_or_default(session, charset.as_deref())?;
+            let name = charset.as_deref().map(client_charset::without_old_name);
+            let charset = client_charset::charset_or_default(session, name)?;
             session.put_tracked("character_set_client", charset.name());
             session.put_tracked("character_set_results", charset.name());
             let connection = session.settings.collation_database;

@@ -367,7 +367,11 @@ pub fn add_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
     no_write_to_binlog(parser);
     let action = match parser.eat(Kw::PARTITIONS) {
         true => PartitionAction::AddCount(whole_number(parser)?),
-        false => PartitionAction::Add(listed_partitions(parser, Expected::default())?),
+        false if parser.kind() == Kind::LeftParen => {
+            PartitionAction::Add(listed_partitions(parser, Expected::default())?)
+        }
+        // Nothing behind it is no partition at all, which is an error of the table's method.
+        false => PartitionAction::AddCount(0),
     };
     Ok(partition(action))
 }
