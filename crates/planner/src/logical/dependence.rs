@@ -363,7 +363,7 @@ impl ColumnsWithValues {
             Logical::Join(join) => {
                 let is_outer = join.kind == JoinKind::Left && !self.has_column_of(&join.right);
                 let kept = with_columns(kept, is_outer.then_some(&*join.left));
-                for condition in &join.condition {
+                if let Some(condition) = &join.condition {
                     self.condition(condition, &kept);
                 }
             }
