@@ -135,7 +135,10 @@ impl Binder<'_> {
 
     fn column(&self, name: &ast::ColumnName, context: &Context<'_>) -> Result<Expr> {
         let column = context.names.column(name);
-        let column = column.map_err(|error| resolution::hidden_column(self, name, error))?;
+        // What SET reads is a query of its own.
+        let is_of_set = self.verb.get() == "SET" && self.query_depth.get() == 1;
+        let is_inner = context.outer.is_some() && !is_of_set;
+        let column = column.map_err(|error| resolution::hidden_column(self, name, is_inner, error))?;
         resolution::note_column(self, name, &column);
         Ok(column)
     }
@@ -180,7 +183,7 @@ impl Binder<'_> {
         let (table, offset) = context.names.defaulted(name)?;
         if let Ok(column) = context.names.column(name) {
             let ids = columns_of(&column).into_iter();
-            ids.for_each(|id| self.accesses.names_by_default(id));
+            ids.for_each(|id| self.accesses.names(id));
         }
         Ok(table.shown(column_default::default_value(self, table, offset)?))
     }

@@ -222,10 +222,14 @@ impl Binder<'_> {
 
     fn derived_table(&self, table: &DerivedTable, place: FromPlace<'_>) -> Result<From> {
         let mut reaches_left = false;
+        let names_before = self.accesses.names_so_far();
         self.derived_depth.set(self.derived_depth.get() + 1);
         let query = self.query_of_derived(table, place, &mut reaches_left);
         self.derived_depth.set(self.derived_depth.get() - 1);
         let query = query?;
+        if !query.is_merged {
+            self.accesses.reads_all_from(names_before);
+        }
         let columns = named_columns(query.relation_columns(), &table.columns)?;
         let mut root = hints::of_derived(self, query.root, &table.alias);
         if self.assigns && !reaches_left && assigns(&root) {

@@ -249,6 +249,10 @@ impl Digest {
         }
     }
 
+    pub fn identity(&self) -> Arc<Identity> {
+        self.identity.read().clone()
+    }
+
     /// Adds a statement that has ended at `now_us`, in microseconds since 1970.
     pub fn record(&self, event: &StatementEvent, took_ns: u64, now_us: i64) {
         let counters = self.counters.here();

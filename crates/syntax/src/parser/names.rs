@@ -75,7 +75,10 @@ pub fn system_variable_name(parser: &mut Parser<'_>) -> Result<(Option<VariableS
         "persist_only" => Some(VariableScope::PersistOnly),
         _ => None,
     };
-    let second = parser.name_behind_point()?;
+    let mut second = parser.name_behind_point()?;
+    if scope.is_some() && parser.eat_kind(Kind::Dot) {
+        second = format!("{second}.{}", parser.name_behind_point()?);
+    }
     let name = if scope.is_some() {
         second
     } else {
