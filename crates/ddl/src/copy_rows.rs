@@ -11,7 +11,7 @@ use schema::duplicate::{duplicate_entry, duplicate_primary};
 use schema::layout::{RowHandle, ShadowLayout, ShadowRow};
 use schema::model::{IndexPart, Table};
 use schema::shadow::Conversion;
-use types::{Error, Result, SqlType, Value, Warning};
+use types::{Error, Result, SqlType, Value, Warning, errno};
 
 use crate::page_work::{LockedRow, PageError, PageWork};
 
@@ -122,8 +122,10 @@ impl<'a> RowCopier<'a> {
         row_number: u64,
     ) -> Result<Option<CopiedRow>> {
         let mut values = self.layout.convert(&row.key, &row.value, row_number)?;
-        if let Some(id) = &mut self.next_id_after {
-            id.give(&mut values, self.layout.table(), row_number)?;
+        let table = self.layout.table();
+        match &mut self.next_id_after {
+            Some(id) => id.give(&mut values, table, row_number)?,
+            None => refuse_null_id(&values, table)?,
         }
         let handle = match (self.layout.handle(&values, &row.key)?, given) {
             (Some(handle), _) => handle,
@@ -297,10 +299,33 @@ impl NextId {
             let context = functions::EvalContext::default();
             let (increment, offset) = self.steps;
             let next = align(self.next, increment, offset);
+            if value.is_null() && column.nullable {
+                // As in an INSERT: NULL stays, though an id is taken for it.
+                self.next = next.saturating_add(1);
+                return Ok(());
+            }
             let (id, ty) = (Value::UInt(next), SqlType::BIGINT_UNSIGNED);
             *value = functions::assign::value(id, &ty, &column.ty, &column.name, row_number, &context)?;
         }
         self.next = self.next.max(crate::rows::as_id(value).saturating_add(1));
         Ok(())
     }
+}
+
+/// NULLs of an AUTO_INCREMENT column that could be NULL do not become ids.
+///
+/// # Errors
+/// 1048.
+fn refuse_null_id(values: &[Value], table: &Table) -> Result<()> {
+    let Some(at) = table.auto_increment_column() else {
+        return Ok(());
+    };
+    let column = &table.columns[at];
+    if column.nullable || !values.get(at).is_some_and(Value::is_null) {
+        return Ok(());
+    }
+    Err(Error::new(
+        errno::ER_BAD_NULL_ERROR,
+        format!("Column '{}' cannot be null", column.name),
+    ))
 }

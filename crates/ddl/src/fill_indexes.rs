@@ -13,7 +13,7 @@ use schema::model::Table;
 use types::{Result, SqlMode, Value};
 
 use crate::page_work::{LockedRow, PageError, PageWork};
-use crate::sorted::entries::checked_columns;
+use crate::sorted::entries::{checked_columns, columns_of_entries};
 
 pub(crate) struct IndexFiller<'a> {
     table: &'a Table,
@@ -36,7 +36,7 @@ impl<'a> IndexFiller<'a> {
     pub(crate) fn new(table: &'a Table, new_indexes: &[i64], mode: Option<SqlMode>) -> Result<Self> {
         let is_new = |&at: &usize| new_indexes.contains(&table.indexes[at].id);
         let indexes: Vec<usize> = (0..table.indexes.len()).filter(is_new).collect();
-        let mut layout = TableLayout::new(table, &(0..table.columns.len()).collect::<Vec<_>>())?;
+        let mut layout = TableLayout::in_place(table, &columns_of_entries(table, &indexes))?;
         if let Some(mode) = mode {
             layout.check_computed(&checked_columns(table, &indexes), mode);
         }

@@ -14,14 +14,15 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMo
     if !type_is_compatible(old, new, indexed) {
         return Some(Rewrite::TYPE);
     }
-    if new.auto_increment && !old.auto_increment {
+    let forbids_null = old.nullable && !new.nullable;
+    if new.auto_increment && (!old.auto_increment || forbids_null) {
         // MySQL replaces a 0 by the next value.
         return Some(Rewrite {
             stops_writers: true,
             ..Rewrite::TYPE
         });
     }
-    match (old.nullable && !new.nullable, mode.strict) {
+    match (forbids_null, mode.strict) {
         (false, _) => None,
         (true, true) => Some(Rewrite::IN_PLACE),
         (true, false) => Some(Rewrite::NULLS),

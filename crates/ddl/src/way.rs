@@ -140,7 +140,7 @@ fn check_rewrite(algorithm: AlterAlgorithm, lock: AlterLock, rewrite: Rewrite) -
         _ => return Ok(()),
     };
     let reason = match algorithm {
-        AlterAlgorithm::Instant if rewrite == Rewrite::TYPE => {
+        AlterAlgorithm::Instant if rewrite.reason == Rewrite::TYPE.reason => {
             Some("Need to rebuild the table to change column type")
         }
         _ => rewrite.reason,

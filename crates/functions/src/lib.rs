@@ -56,8 +56,8 @@ mod work;
 mod xml;
 
 pub use bind::common_type;
-pub use cast::copied_integer;
 pub use cast::text::{cannot_convert_message as cannot_convert_text, shown_text};
+pub use cast::{copied_decimal, copied_integer, copied_json_integer};
 pub use charset::{decode as text_of, encode as encoded};
 pub use context::{EvalContext, Identity, InsertId, Strictness};
 pub use date::locale::Locale;

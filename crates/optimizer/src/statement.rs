@@ -83,6 +83,7 @@ fn of_insert(builder: &Builder<'_>, insert: LogicalInsert) -> Result<InsertPlan>
         partitions: insert.partitions,
         check: view_check(builder, insert.check, &row)?,
         ignore: insert.ignore,
+        sets_last_id: insert.sets_last_id,
         foreign_keys: insert.foreign_keys,
         execution_cache: ExecutionCache::default(),
     })

@@ -9,7 +9,7 @@ use functions::{TimeZone, UserVariable, Warnings};
 use schema::model::{Schema, Table};
 use schema::temporary_tables::TemporaryTables;
 use syntax::ast::VariableScope;
-use types::{Charset, Collation, Error, Result, SqlMode, SqlType, Value};
+use types::{Charset, Collation, Error, Result, SqlMode, SqlType, TypeKind, Value};
 
 use crate::object_access::{ObjectAccess, TableNeeds};
 
@@ -22,6 +22,50 @@ pub struct Place {
     pub announced: Option<SqlType>,
     /// It is a number of rows of a window: only a whole number is taken.
     pub counts_rows: bool,
+    /// What is done with it, if it has the type of a date or time.
+    pub moment: MomentUse,
+}
+
+/// What a statement does with a parameter that has the type of a date, time or year.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MomentUse {
+    /// A number stays a number, unless the place converts it.
+    #[default]
+    AsGiven,
+    /// It is compared: a number is read as the moment that its digits write, and is NULL if they write none.
+    Compared,
+    /// It is calculated with: every value becomes the number that a value of the type is there.
+    Computed(Calculation),
+}
+
+/// The kinds of calculations by the numbers that dates, times and years are in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calculation {
+    /// An integer, or a DECIMAL if the type has a time of day.
+    Sum,
+    /// A DECIMAL.
+    Quotient,
+    /// DIV: a DECIMAL of a date or time, an integer of a year.
+    WholeQuotient,
+    /// The bits of an integer.
+    Bits,
+}
+
+impl Calculation {
+    /// The number that a value of type `ty` is.
+    pub fn number(self, ty: &SqlType) -> SqlType {
+        let exact = match self {
+            Self::Sum => ty.is_temporal() && ty.kind != TypeKind::Date,
+            Self::Quotient => true,
+            Self::WholeQuotient => ty.is_temporal(),
+            Self::Bits => return SqlType::BIGINT_UNSIGNED,
+        };
+        match ty.kind {
+            _ if exact => SqlType::decimal(30, 6),
+            TypeKind::Bit => SqlType::BIGINT_UNSIGNED,
+            _ => SqlType::BIGINT,
+        }
+    }
 }
 
 /// What a statement is planned for. MySQL gives the warnings of a text where it reads it, and others where it runs it.

@@ -35,6 +35,6 @@ pub use bind::{
 pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use command::Bound;
 pub use conjuncts::conjuncts;
-pub use env::{BindEnv, Place, PlannedFor};
+pub use env::{BindEnv, Calculation, MomentUse, Place, PlannedFor};
 pub use row_check::{RowCheck, RowCondition};
 pub use schema::temporary_tables::NO_TEMPORARY_TABLES;

@@ -134,11 +134,44 @@ pub(crate) struct NotedAccess {
 /// Columns that a statement names, or the query of a view.
 #[derive(Debug, Default)]
 struct NamedColumns {
-    all: BTreeSet<ColumnId>,
-    /// Those among them that `*` stands for.
+    /// With the order in which they are named first.
+    all: BTreeMap<ColumnId, usize>,
+    /// Those that `*` stands for.
     by_star: BTreeSet<ColumnId>,
-    /// Those whose default is read, which is not in the plan.
-    by_default: BTreeSet<ColumnId>,
+    /// Those that are read whether or not the plan uses them.
+    read: BTreeSet<ColumnId>,
+}
+
+impl NamedColumns {
+    fn of(names: Vec<NamedColumn>) -> Self {
+        let mut named = Self::default();
+        for (at, name) in names.into_iter().enumerate() {
+            named.all.entry(name.id).or_insert(at);
+            if name.how != NamedHow::IfUsed {
+                named.read.insert(name.id);
+            }
+            if name.how == NamedHow::ByStar {
+                named.by_star.insert(name.id);
+            }
+        }
+        named
+    }
+}
+
+/// A column, where a statement names it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NamedColumn {
+    id: ColumnId,
+    how: NamedHow,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NamedHow {
+    Directly,
+    /// In a derived table or common table expression that MySQL merges into the query around it: what nothing uses is
+    /// not read.
+    IfUsed,
+    ByStar,
 }
 
 /// The ids of a table's columns.
@@ -165,19 +198,30 @@ impl NotedAccess {
     fn finish(mut self, used: &BTreeSet<ColumnId>) -> ObjectAccess {
         let named = self.named.unwrap_or_default();
         let is_view = self.access.table.view.is_some();
+        // The query of a view is merged, as far as MySQL can, and its text has no `*`.
+        let is_within_view = self.access.through.is_some();
+        let mut all_read = Vec::new();
         for offset in 0..self.access.table.columns.len() {
             let ids = self.columns.iter().filter_map(|ids| ids.of(offset));
             let is_read = |id: &ColumnId| {
-                named.by_default.contains(id) || (used.contains(id) && (!is_view || named.all.contains(id)))
+                (!is_within_view && named.read.contains(id))
+                    || (used.contains(id) && (!is_view || named.all.contains_key(id)))
             };
             let read: Vec<ColumnId> = ids.filter(is_read).collect();
             if read.iter().any(|id| named.by_star.contains(id)) {
                 self.access.on_all_columns |= PrivilegeSet::SELECT;
             }
-            if !read.is_empty() {
-                self.access.columns.push((offset, PrivilegeSet::SELECT));
+            // MySQL checks a column as it resolves its name.
+            let place = |id: &ColumnId| named.all.get(id).copied().unwrap_or(usize::MAX);
+            if let Some(first) = read.iter().map(place).min() {
+                all_read.push((first, offset));
             }
         }
+        all_read.sort_unstable();
+        let needs = all_read
+            .into_iter()
+            .map(|(_, offset)| (offset, PrivilegeSet::SELECT));
+        self.access.columns.extend(needs);
         let one_of = self
             .access
             .needs
@@ -198,7 +242,8 @@ fn is_shared(table: &Table) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
     all: RefCell<Vec<NotedAccess>>,
-    named: RefCell<NamedColumns>,
+    /// In the order of the text.
+    named: RefCell<Vec<NamedColumn>>,
     /// The view whose query is being bound.
     through: Option<Arc<ThroughView>>,
 }
@@ -306,21 +351,47 @@ impl Accesses {
         }
     }
 
-    /// The statement names a column.
+    /// The statement names a column, which is read whether or not the plan uses it. DEFAULT() of a column needs the
+    /// same privilege as the column itself.
     pub fn names(&self, id: ColumnId) {
-        self.named.borrow_mut().all.insert(id);
+        self.name(id, NamedHow::Directly);
     }
 
-    /// `*` in it stands for a column.
+    /// It names a column that is read if the plan uses it.
+    pub fn names_if_used(&self, id: ColumnId) {
+        self.name(id, NamedHow::IfUsed);
+    }
+
+    /// `*` in it stands for a column of a table or view.
     pub fn names_by_star(&self, id: ColumnId) {
-        let mut named = self.named.borrow_mut();
-        named.all.insert(id);
-        named.by_star.insert(id);
+        self.name(id, NamedHow::ByStar);
     }
 
-    /// DEFAULT() of a column: it needs the privilege to read the column, as the column itself does.
-    pub fn names_by_default(&self, id: ColumnId) {
-        self.named.borrow_mut().by_default.insert(id);
+    fn name(&self, id: ColumnId, how: NamedHow) {
+        self.named.borrow_mut().push(NamedColumn { id, how });
+    }
+
+    /// How many names there were so far.
+    pub fn names_so_far(&self) -> usize {
+        self.named.borrow().len()
+    }
+
+    /// The query that the names from a place on are from has rows of its own: MySQL reads all columns in it.
+    pub fn reads_all_from(&self, place: usize) {
+        for name in &mut self.named.borrow_mut()[place..] {
+            if name.how == NamedHow::IfUsed {
+                name.how = NamedHow::Directly;
+            }
+        }
+    }
+
+    /// Takes the names from a place on: those of a common table expression, which count once something uses it.
+    pub fn take_names_from(&self, place: usize) -> Vec<NamedColumn> {
+        self.named.borrow_mut().split_off(place)
+    }
+
+    pub fn add_names(&self, names: &[NamedColumn]) {
+        self.named.borrow_mut().extend_from_slice(names);
     }
 
     /// The table or view that it names first.
@@ -367,12 +438,18 @@ impl Accesses {
     }
 
     pub fn take(&self) -> Vec<NotedAccess> {
-        let named = Rc::new(self.named.take());
+        let named = Rc::new(NamedColumns::of(self.named.take()));
         let mut all = self.all.take();
         for noted in &mut all {
             noted.named.get_or_insert_with(|| Rc::clone(&named));
         }
         all
+    }
+
+    /// The entries of a statement that cannot be bound: what it had named by then.
+    pub fn of_failed_statement(&self) -> Vec<ObjectAccess> {
+        let used = BTreeSet::new();
+        self.take().into_iter().map(|noted| noted.finish(&used)).collect()
     }
 
     /// The entries of a statement that is bound.

@@ -19,7 +19,7 @@ use functions::aggregate::AggregateCall;
 use functions::json_table::JsonTable;
 use functions::window::{Frame, WindowCall};
 use schema::model::Table;
-use syntax::ast::LiteralRows;
+use syntax::ast::{IndexHint, LiteralRows};
 use types::{Collation, SqlType};
 
 use crate::foreign_key::ForeignKeyPlan;
@@ -288,6 +288,8 @@ pub struct TableScan {
     /// for the row's key ([`ROW_KEY`]).
     pub columns: Vec<usize>,
     pub access: Access,
+    /// USE, FORCE and IGNORE INDEX.
+    pub hints: Vec<IndexHint>,
     /// Rows that do not satisfy it are left out. Refers to the scan's own output columns. What the access
     /// path already guarantees is not repeated here.
     pub filter: Option<Expr>,
@@ -432,6 +434,8 @@ pub struct InsertPlan {
     /// Of the view that the statement names, over the table's columns.
     pub check: Option<ViewCheck>,
     pub ignore: bool,
+    /// As [`LogicalInsert::sets_last_id`](crate::logical::LogicalInsert::sets_last_id).
+    pub sets_last_id: bool,
     /// `None`: no foreign key concerns it.
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
     pub execution_cache: ExecutionCache,

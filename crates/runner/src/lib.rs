@@ -31,6 +31,7 @@ mod query_shape;
 mod read;
 mod retry;
 mod runner;
+mod safe_update;
 mod settings;
 mod sinks;
 mod transaction;

@@ -1,13 +1,14 @@
 //! INSERT, REPLACE, UPDATE and DELETE; and statements inside other statements.
 
 use executor::{DmlResult, RowSink};
-use planner::plan::{Access, FoundWritePlan, Locking, LockingWait, Plan, Range, Rel, TableScan};
+use planner::plan::{Locking, LockingWait, Plan};
 use schema::model::Table;
 use types::{Error, Result, errno};
 
 use crate::execution::{Evaluation, Execution, Outcome};
 use crate::lease;
 use crate::runner::Runner;
+use crate::safe_update;
 
 impl Runner<'_> {
     /// Runs any plan as one statement.
@@ -28,7 +29,7 @@ impl Runner<'_> {
     /// written; 1175 in safe update mode.
     pub fn write(&mut self, plan: &Plan, with: Evaluation<'_>) -> Result<DmlResult> {
         let temporary = written_temporary(plan);
-        self.check_may_write(plan, temporary.is_some())?;
+        self.check_may_write(plan, with, temporary.is_some())?;
         match plan {
             Plan::Insert(insert) => insert
                 .queries()
@@ -75,28 +76,14 @@ impl Runner<'_> {
     }
 
     /// `temporary`: it writes nothing that others see.
-    fn check_may_write(&self, plan: &Plan, temporary: bool) -> Result<()> {
+    fn check_may_write(&self, plan: &Plan, with: Evaluation<'_>, temporary: bool) -> Result<()> {
         if !temporary {
             self.env.engine.check_writable(self.env.settings.is_admin)?;
         }
-        let target = match plan {
-            Plan::Update(update) => &update.target,
-            Plan::Delete(delete) => &delete.target,
-            Plan::FoundWrite(write) => return self.check_is_safe(reads_all(write)),
-            _ => return Ok(()),
-        };
-        self.check_is_safe(is_unkeyed(&target.scan) && target.limit.is_none())
-    }
-
-    /// Error 1175 in safe update mode for a statement that reads all of a table to find the rows it changes.
-    fn check_is_safe(&self, reads_all: bool) -> Result<()> {
-        if self.env.settings.safe_updates && reads_all {
-            return Err(Error::new(
-                1175,
-                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
-            ));
+        match self.env.settings.safe_updates {
+            true => safe_update::check(plan, with.context),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -125,24 +112,4 @@ fn name_full_table(error: Error, table: &Table) -> Error {
         errno::ER_RECORD_FILE_FULL => Error::new(error.code, format!("The table '{}' is full", table.name)),
         _ => error,
     }
-}
-
-/// Whether all of a table is read, be it in the order of an index.
-fn is_unkeyed(scan: &TableScan) -> bool {
-    match &scan.access {
-        Access::Full { .. } => true,
-        Access::PrimaryRanges { ranges, .. } | Access::IndexRanges { ranges, .. } => {
-            let is_whole =
-                |range: &Range| range.prefix.is_empty() && range.lower.is_none() && range.upper.is_none();
-            ranges.iter().any(is_whole)
-        }
-        _ => false,
-    }
-}
-
-/// Whether a written table is read from end to end, and no LIMIT ends it.
-fn reads_all(write: &FoundWritePlan) -> bool {
-    let is_written = |scan: &&TableScan| write.tables.iter().any(|found| found.table.id == scan.table.id);
-    let has_limit = matches!(write.root, Rel::Limit { .. });
-    !has_limit && write.root.scans().into_iter().filter(is_written).any(is_unkeyed)
 }

@@ -14,6 +14,59 @@ pub struct CertificateNames {
     pub subject: String,
 }
 
+/// When a certificate begins and ends to be valid, as OpenSSL prints it: `Nov 29 07:29:43 2026 GMT`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CertificateDates {
+    pub not_before: String,
+    pub not_after: String,
+}
+
+impl CertificateDates {
+    /// `None`: these bytes are no certificate.
+    pub fn of(certificate: &[u8]) -> Option<Self> {
+        let mut signed = Der(certificate).inside(SEQUENCE)?.inside(SEQUENCE)?;
+        if signed.0.first() == Some(&VERSION) {
+            signed.next()?;
+        }
+        let _serial_number = signed.next()?;
+        let _algorithm = signed.next()?;
+        let _issuer = signed.next()?;
+        let mut validity = signed.inside(SEQUENCE)?;
+        Some(Self {
+            not_before: date(validity.next()?)?,
+            not_after: date(validity.next()?)?,
+        })
+    }
+}
+
+/// A moment, which RFC 5280 (4.1.2.5) has in one of two forms: `YYMMDDHHMMSSZ` until 2049, `YYYYMMDDHHMMSSZ` after it.
+fn date((form, digits): (u8, &[u8])) -> Option<String> {
+    const UTC_TIME: u8 = 0x17;
+    const GENERALIZED_TIME: u8 = 0x18;
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u16>().ok();
+    let (year, rest) = match form {
+        UTC_TIME => {
+            let (year, rest) = digits.split_at_checked(2)?;
+            let year = number(year)?;
+            (if year < 50 { 2000 + year } else { 1900 + year }, rest)
+        }
+        GENERALIZED_TIME => {
+            let (year, rest) = digits.split_at_checked(4)?;
+            (number(year)?, rest)
+        }
+        _ => return None,
+    };
+    let part = |at: usize| number(rest.get(at..at + 2)?);
+    let month = MONTHS.get(usize::from(part(0)?).checked_sub(1)?)?;
+    let (day, hour, minute, second) = (part(2)?, part(4)?, part(6)?, part(8)?);
+    Some(format!(
+        "{month} {day:2} {hour:02}:{minute:02}:{second:02} {year} GMT"
+    ))
+}
+
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_ID: u8 = 0x06;
@@ -323,6 +376,23 @@ mod tests {
             (names.subject.as_str(), names.issuer.as_str()),
             (expected, expected)
         );
+    }
+
+    #[test]
+    fn dates_are_as_openssl_prints_them() {
+        let mut params = CertificateParams::default();
+        params.not_before = rcgen::date_time_ymd(2026, 3, 7);
+        params.not_after = rcgen::date_time_ymd(4096, 12, 31);
+        let der = params
+            .self_signed(&KeyPair::generate().unwrap())
+            .unwrap()
+            .der()
+            .to_vec();
+        let dates = CertificateDates::of(&der).unwrap();
+        assert_eq!(dates.not_before, "Mar  7 00:00:00 2026 GMT");
+        assert_eq!(dates.not_after, "Dec 31 00:00:00 4096 GMT");
+        assert_eq!(CertificateDates::of(&der[..40]), None);
+        assert_eq!(date((0x17, b"9913")), None);
     }
 
     #[test]

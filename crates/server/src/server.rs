@@ -70,12 +70,15 @@ impl Server {
             .find(|l| matches!(l, Listener::Status(_)))
             .and_then(Listener::local_address);
 
+        let tls = tls::server_config(
+            &config.tls,
+            config.client_ca.as_deref(),
+            config.data_directory.as_deref(),
+        )?;
+        let (tls, certificate_dates) = tls.unzip();
         let shared = Arc::new(Shared {
-            tls: tls::server_config(
-                &config.tls,
-                config.client_ca.as_deref(),
-                config.data_directory.as_deref(),
-            )?,
+            tls,
+            certificate_dates: certificate_dates.unwrap_or_default(),
             rsa: RsaKey::new(config.data_directory.clone()),
             digests: DigestCache::default(),
             failed_logins: FailedLogins::default(),
@@ -125,7 +128,7 @@ impl Server {
     }
 }
 
-/// What a running server has for `caching_sha2_password`. Does nothing once the server is gone.
+/// What a running server has for `caching_sha2_password` and for TLS. Does nothing once the server is gone.
 pub struct Credentials(Weak<Shared>);
 
 impl Credentials {
@@ -141,6 +144,15 @@ impl Credentials {
         let shared = self.0.upgrade();
         let pem = shared.and_then(|shared| Some(shared.rsa.public_pem().ok()?.to_owned()));
         pem.unwrap_or_default()
+    }
+
+    /// When the server's certificate begins and ends to be valid; empty without TLS.
+    pub fn certificate_dates(&self) -> (String, String) {
+        let shared = self.0.upgrade();
+        let dates = shared
+            .map(|shared| shared.certificate_dates.clone())
+            .unwrap_or_default();
+        (dates.not_before, dates.not_after)
     }
 }
 

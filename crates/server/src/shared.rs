@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use wire::auth::caching_sha2;
 
+use crate::certificate::CertificateDates;
 use crate::config::ServerConfig;
 use crate::connections::Connections;
 use crate::credentials::{DigestCache, RsaKey};
@@ -21,6 +22,8 @@ pub struct Shared {
     pub workers: Arc<Workers>,
     pub parking: Parking,
     pub tls: Option<Arc<rustls::ServerConfig>>,
+    /// Those of the server's certificate; empty without TLS.
+    pub certificate_dates: CertificateDates,
     pub rsa: RsaKey,
     pub digests: DigestCache,
     pub failed_logins: FailedLogins,

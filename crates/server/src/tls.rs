@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
+use crate::certificate::CertificateDates;
 use crate::config::TlsConfig;
 use crate::credentials::{write_private, write_whole};
 
@@ -25,13 +26,16 @@ pub enum TlsError {
     Unusable(#[from] rustls::Error),
 }
 
+/// What TLS needs, and the dates of the server's certificate.
+pub type ServerTls = (Arc<rustls::ServerConfig>, CertificateDates);
+
 /// The configuration of TLS 1.2 and 1.3; `None` if TLS is off. `client_ca`: a client is asked for a certificate, which
 /// it need not have; one that these authorities have not signed ends the handshake.
 pub fn server_config(
     tls: &TlsConfig,
     client_ca: Option<&Path>,
     data_directory: Option<&Path>,
-) -> Result<Option<Arc<rustls::ServerConfig>>, TlsError> {
+) -> Result<Option<ServerTls>, TlsError> {
     let (chain, key) = match (tls, data_directory) {
         (TlsConfig::Off, _) => return Ok(None),
         (TlsConfig::Files { certificate, key }, _) => read(certificate, key)?,
@@ -41,6 +45,7 @@ pub fn server_config(
         }
         (TlsConfig::SelfMade, Some(directory)) => read_or_make(directory)?,
     };
+    let dates = chain.first().and_then(|first| CertificateDates::of(first));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = match client_ca {
         None => rustls::server::WebPkiClientVerifier::no_client_auth(),
@@ -50,7 +55,7 @@ pub fn server_config(
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(verifier)
         .with_single_cert(chain, key)?;
-    Ok(Some(Arc::new(config)))
+    Ok(Some((Arc::new(config), dates.unwrap_or_default())))
 }
 
 fn client_verifier(

@@ -150,10 +150,10 @@ impl Client {
         )
     }
 
-    /// Error 1143 for a column that does not exist, of a table that the account may not read as a whole.
+    /// Error 1143 for a column that was not found, unless the account may read a column of this name.
     pub fn denied_column(&self, database: &str, table: &str, column: &str) -> Option<Error> {
-        let reads_all = self.privileges.of_table(database, table).has(Privilege::Select);
-        (!reads_all).then(|| self.column_denied(Privilege::Select, table, column))
+        let granted = self.privileges.of_column(database, table, column);
+        (!granted.has(Privilege::Select)).then(|| self.column_denied(Privilege::Select, table, column))
     }
 
     /// Fails with 1227 if a statement changes an account with SYSTEM_USER and the client does not have
@@ -332,10 +332,12 @@ fn missing_on_columns(privileges: &Privileges, access: &ObjectAccess) -> Option<
         let Some(privilege) = needed.iter().find(|privilege| !has(*offset, *privilege)) else {
             continue;
         };
-        // If a statement lists no columns, the error names a column only if the account has the privilege on
-        // none of them.
+        // If a statement lists no columns, the error names a column only if nothing was granted on that one and
+        // those before it.
         let mut before = access.columns[..at].iter();
-        let has_some = before.any(|(_, needed)| needed.has(privilege));
+        let name = &table.columns[*offset].name;
+        let has_some = before.any(|(_, needed)| needed.has(privilege))
+            || granted.is_some_and(|granted| !granted.of_column(name).is_empty());
         return Some(match access.on_all_columns.has(privilege) && has_some {
             true => Missing::Table(privilege.name().to_owned()),
             false => Missing::Column(privilege, *offset),

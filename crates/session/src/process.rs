@@ -1,5 +1,6 @@
 //! The connections and their activity: the list behind SHOW PROCESSLIST and KILL.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,10 +11,12 @@ use cluster::node::NUMBER_MAX;
 use cluster::{TableUse, TableUses};
 use parking_lot::{Mutex, RwLock};
 use syntax::ast::SqlCommand;
-use types::SqlMode;
+use types::{Error, SqlMode};
 
 use crate::counters::SessionCounters;
 use crate::events::by_name::NameSums;
+use crate::events::event::StatementEvent;
+use crate::events::history::{History, StatementRecord};
 
 /// One connection, as seen by other connections.
 pub struct Process {
@@ -25,7 +28,7 @@ pub struct Process {
     is_system_user: AtomicBool,
     /// The account with its active roles has CONNECTION_ADMIN or SUPER.
     is_administrator: AtomicBool,
-    activity: Mutex<Activity>,
+    shown: Mutex<Shown>,
     pub counters: SessionCounters,
     /// The tables that the transaction uses.
     table_uses: OnceLock<Arc<TableUses>>,
@@ -37,6 +40,19 @@ pub struct Process {
     attributes: Mutex<Arc<[(String, String)]>>,
     /// Closes the client's socket, so that a blocked read or write ends. Set by the server.
     on_kill: Mutex<Option<Box<dyn Fn() + Send>>>,
+}
+
+fn without_secrets(text: Arc<str>) -> Arc<str> {
+    match syntax::without_secrets(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown.into(),
+    }
+}
+
+/// What a connection does and did, behind one lock.
+struct Shown {
+    activity: Activity,
+    history: History,
 }
 
 /// A connection, as SHOW PROCESSLIST shows it.
@@ -54,8 +70,11 @@ pub struct Activity {
 }
 
 impl Process {
+    /// What the connection does. Passwords are left out of its statement.
     pub fn activity(&self) -> Activity {
-        self.activity.lock().clone()
+        let mut activity = self.shown.lock().activity.clone();
+        activity.statement = activity.statement.map(without_secrets);
+        activity
     }
 
     /// The client's host without its port, as the logs print it.
@@ -77,7 +96,7 @@ impl Process {
 
     /// The user, and the host without its port.
     fn account(&self) -> (String, String) {
-        let activity = self.activity.lock();
+        let activity = &self.shown.lock().activity;
         (activity.user.clone(), host_of(&activity.host).to_owned())
     }
 
@@ -92,7 +111,7 @@ impl Process {
             return format!("altering table: {rows} rows");
         }
         let (state, statement) = {
-            let activity = self.activity.lock();
+            let activity = &self.shown.lock().activity;
             (activity.state, activity.statement.clone())
         };
         statement.map_or(state, |text| state_of(&text)).to_owned()
@@ -140,25 +159,63 @@ impl Process {
     }
 
     pub fn user(&self) -> String {
-        self.activity.lock().user.clone()
+        self.shown.lock().activity.user.clone()
     }
 
     pub(crate) fn set_database(&self, database: Option<Arc<str>>) {
-        self.activity.lock().database = database;
+        self.shown.lock().activity.database = database;
     }
 
     pub(crate) fn set_user(&self, user: &str, host: &str) {
-        let mut activity = self.activity.lock();
+        let activity = &mut self.shown.lock().activity;
         activity.user = user.to_owned();
         activity.host = host.to_owned();
     }
 
     pub(crate) fn begin(&self, command: &'static str, statement: Option<Arc<str>>, since: Instant) {
-        let mut activity = self.activity.lock();
+        let activity = &mut self.shown.lock().activity;
         activity.command = command;
         activity.state = if statement.is_some() { "executing" } else { "" };
         activity.statement = statement;
         activity.since = since;
+    }
+
+    /// Adds the statement that has ended to the last ones.
+    pub(crate) fn record(&self, event: &StatementEvent, started: Instant, took_ns: u64) {
+        let shown = &mut *self.shown.lock();
+        shown.history.add(StatementRecord {
+            number: 0,
+            event: *event,
+            started,
+            took_ns,
+            text: shown.activity.statement.clone(),
+            database: shown.activity.database.clone(),
+            error: None,
+        });
+    }
+
+    /// The error of the statement that was added last, if it has failed.
+    pub(crate) fn record_error(&self, error: &Error) {
+        let history = &mut self.shown.lock().history;
+        if let Some(last) = history.last_mut()
+            && last.event.failed
+            && last.error.is_none()
+        {
+            last.error = Some(Box::new(error.clone()));
+        }
+    }
+
+    /// The last statements, the oldest first. Passwords are left out.
+    pub fn last_statements(&self) -> Vec<StatementRecord> {
+        let mut records = self.shown.lock().history.records();
+        for record in &mut records {
+            record.text = record.text.take().map(without_secrets);
+        }
+        records
+    }
+
+    pub(crate) fn forget_statements(&self) {
+        self.shown.lock().history.clear();
     }
 
     pub(crate) fn end(&self, since: Instant) {
@@ -167,7 +224,7 @@ impl Process {
 
     /// How long the current command has been running; `None` while the connection sleeps.
     pub fn running_for(&self) -> Option<Duration> {
-        let activity = self.activity.lock();
+        let activity = &self.shown.lock().activity;
         (activity.command != "Sleep").then(|| activity.since.elapsed())
     }
 
@@ -322,7 +379,10 @@ impl ProcessList {
             is_system_user: AtomicBool::new(false),
             // Nobody ends a connection before its account is known.
             is_administrator: AtomicBool::new(true),
-            activity: Mutex::new(activity),
+            shown: Mutex::new(Shown {
+                activity,
+                history: History::default(),
+            }),
             counters: SessionCounters::default(),
             table_uses: OnceLock::new(),
             isolation: Mutex::new(""),

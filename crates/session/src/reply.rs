@@ -124,6 +124,7 @@ pub fn note_failure(session: &mut Session, error: &Error) {
     session.diagnostics.collect_planning(session.settings.warnings);
     session.last.note_no_count();
     session.diagnostics.add_error(error);
+    session.process.record_error(error);
 }
 
 /// The packet after the last row.

@@ -55,6 +55,9 @@ pub trait ConnectionLayer: Send + Sync {
     /// The public key for passwords on connections without TLS, in PEM; empty if there is none.
     fn public_key(&self) -> String;
 
+    /// When the server's certificate begins and ends to be valid, as OpenSSL prints it; empty without TLS.
+    fn certificate_dates(&self) -> (String, String);
+
     /// FLUSH PRIVILEGES: the next login to each account needs the password itself.
     fn forget_passwords(&self);
 }

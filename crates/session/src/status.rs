@@ -50,6 +50,10 @@ impl SessionView<'_> {
         let opened = shown.of(StatusCounter::HandlerExternalLock) / 2;
         rows.push(("Table_open_cache_hits".to_owned(), opened.to_string()));
         rows.extend(self.of_files_for_tls());
+        let layer = shared.connection_layer.get();
+        let (not_before, not_after) = layer.map(|layer| layer.certificate_dates()).unwrap_or_default();
+        rows.push(("Ssl_server_not_after".to_owned(), not_after));
+        rows.push(("Ssl_server_not_before".to_owned(), not_before));
         let most_since = self
             .settings
             .time_zone
@@ -94,7 +98,7 @@ fn level_of(algorithm: &str) -> &'static str {
 }
 
 /// MySQL's texts about what it is built with, and what does not change here.
-const TEXTS: [(&str, &str); 13] = [
+const TEXTS: [(&str, &str); 11] = [
     (
         "Innodb_buffer_pool_dump_status",
         "Dumping of buffer pool not started",
@@ -108,8 +112,6 @@ const TEXTS: [(&str, &str); 13] = [
     ("Innodb_redo_log_read_only", "OFF"),
     ("Innodb_redo_log_resize_status", "OK"),
     ("Resource_group_supported", "OFF"),
-    ("Ssl_server_not_after", ""),
-    ("Ssl_server_not_before", ""),
     // Those of rustls.
     ("Ssl_session_cache_mode", "SERVER"),
     ("Ssl_session_cache_size", "256"),

@@ -113,6 +113,10 @@ impl session::ConnectionLayer for Connections {
         self.credentials.public_key()
     }
 
+    fn certificate_dates(&self) -> (String, String) {
+        self.credentials.certificate_dates()
+    }
+
     fn forget_passwords(&self) {
         self.credentials.forget();
     }

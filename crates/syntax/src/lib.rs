@@ -27,6 +27,7 @@ mod lexer;
 mod normalize;
 mod parser;
 pub mod print;
+mod secrets;
 #[cfg(test)]
 mod testing;
 
@@ -45,6 +46,7 @@ pub use lexer::raw_bytes::carry as carry_bytes;
 pub use normalize::template::Template;
 pub use normalize::{Normalized, normalize};
 pub use parser::transaction::parse_transaction_word;
+pub use secrets::without_secrets;
 
 /// A statement of a text.
 #[derive(Debug, Clone)]

@@ -191,11 +191,17 @@ impl AccountStore {
     /// `SET DEFAULT ROLE ... TO user, ...`; `roles` of `None`: ALL.
     ///
     /// # Errors
-    /// 3523 for an account that does not exist, 3530 for a role that it does not have.
+    /// 3530 for a role that an account does not have, which may not exist; 3523 for ALL roles of one that does not
+    /// exist.
     pub fn set_default_roles(&self, roles: Option<&[AccountName]>, accounts: &[AccountName]) -> Result<()> {
         run(self, "SET DEFAULT ROLE", |draft| {
             for name in accounts {
-                draft.require(name)?;
+                match roles {
+                    None => draft.require(name)?,
+                    Some(_) if draft.get_mut(name).is_some() => {}
+                    Some([]) => continue,
+                    Some([role, ..]) => return Err(not_granted(&key(&role.0, &role.1), name)),
+                }
                 let all: Vec<AccountName> = draft
                     .get_mut(name)
                     .map(|account| account.roles.iter().map(|granted| granted.name.clone()).collect())

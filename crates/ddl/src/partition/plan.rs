@@ -67,6 +67,7 @@ pub(crate) struct Repartitioned {
 /// MySQL's, for changes that the table's partitioning does not allow.
 pub(crate) fn repartitioned(base: &Table, change: &PartitionChange) -> Result<Repartitioned> {
     let mut table = base.clone();
+    let mut changes_total = false;
     let copies = match change {
         PartitionChange::By(partitioning) => {
             table.partitioning = Some(partitioning.clone());
@@ -101,13 +102,25 @@ pub(crate) fn repartitioned(base: &Table, change: &PartitionChange) -> Result<Re
             coalesce(partitioning_of(&mut table)?, *count)?;
             true
         }
-        PartitionChange::Reorganize { names, into } => reorganize(partitioning_of(&mut table)?, names, into)?,
+        PartitionChange::Reorganize { names, into } => {
+            let reorganized = reorganize(partitioning_of(&mut table)?, names, into)?;
+            changes_total = reorganized.changes_total;
+            reorganized.copies
+        }
         PartitionChange::Rebuild(names) => {
             named(partitioning_of(&mut table)?, names, |_| wrong_list("REBUILD"))?;
             false
         }
     };
     planner::check_partitions(&table)?;
+    // What is wrong with the new partitions themselves is reported before this.
+    if changes_total {
+        return Err(Error::new(
+            1520,
+            "Reorganize of range partitions cannot change total ranges except for last partition where it can extend \
+             the range",
+        ));
+    }
     Ok(Repartitioned {
         table,
         copies,
@@ -285,8 +298,16 @@ fn cannot_remove_all() -> Error {
     Error::new(1508, "Cannot remove all partitions, use DROP TABLE instead")
 }
 
-/// REORGANIZE PARTITION. Returns whether rows must be copied.
-fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partition]) -> Result<bool> {
+#[derive(Default)]
+struct Reorganized {
+    /// Rows must be copied.
+    copies: bool,
+    /// The new ranges end elsewhere than those they replace, and are not just longer ones at the table's end.
+    changes_total: bool,
+}
+
+/// REORGANIZE PARTITION.
+fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partition]) -> Result<Reorganized> {
     let method = partitioning.by.method;
     if names.is_empty() {
         return match method.has_values() || partitioning.listed {
@@ -295,7 +316,7 @@ fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partiti
                 "REORGANIZE PARTITION without parameters can only be used on auto-partitioned tables using \
                  HASH PARTITIONs",
             )),
-            false => Ok(false),
+            false => Ok(Reorganized::default()),
         };
     }
     if names.len() > partitioning.partitions.len() {
@@ -331,7 +352,7 @@ fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partiti
             partition.options = new.options.clone();
         }
         partitioning.listed = true;
-        return Ok(false);
+        return Ok(Reorganized::default());
     }
     if into.iter().any(|new| new.width() != partitioning.width()) {
         return Err(Error::new(
@@ -343,19 +364,12 @@ fn reorganize(partitioning: &mut Partitioning, names: &[String], into: &[Partiti
     let end = |partition: Option<&Partition>| partition.map(|p| p.values.clone());
     let is_last = last + 1 == partitioning.partitions.len();
     let (before, after) = (end(partitioning.partitions.get(last)), end(into.last()));
-    let old_end = before.clone();
     partitioning.partitions.splice(first..=last, into.iter().cloned());
-    if method == Method::Range && before != after {
-        let extends = is_last && is_increasing(partitioning, old_end, after);
-        if !extends {
-            return Err(Error::new(
-                1520,
-                "Reorganize of range partitions cannot change total ranges except for last partition where it \
-                 can extend the range",
-            ));
-        }
-    }
-    Ok(true)
+    let extends = is_last && is_increasing(partitioning, before.clone(), after.clone());
+    Ok(Reorganized {
+        copies: true,
+        changes_total: method == Method::Range && before != after && !extends,
+    })
 }
 
 /// Whether the range that ends at `old` becomes larger.

@@ -24,16 +24,7 @@ pub(super) struct EntryMaker {
 impl EntryMaker {
     /// `indexes`: positions in the table's indexes. `mode`: virtual columns must fit.
     pub(super) fn new(table: &Table, indexes: &[usize], mode: Option<SqlMode>) -> Result<Self> {
-        let mut columns = Vec::new();
-        let mut add =
-            |index: usize| columns.extend(table.indexes[index].parts.iter().map(|part| part.column));
-        indexes.iter().for_each(|&index| add(index));
-        if let Handle::Clustered { index } = table.handle {
-            add(index);
-        }
-        columns.sort_unstable();
-        columns.dedup();
-        let mut layout = TableLayout::in_place(table, &columns)?;
+        let mut layout = TableLayout::in_place(table, &columns_of_entries(table, indexes))?;
         if let Some(mode) = mode {
             layout.check_computed(&checked_columns(table, indexes), mode);
         }
@@ -62,6 +53,19 @@ impl EntryMaker {
         }
         Ok(())
     }
+}
+
+/// The columns that make the entries of indexes. Other virtual columns need not be computed, and may not have a value.
+pub(crate) fn columns_of_entries(table: &Table, indexes: &[usize]) -> Vec<usize> {
+    let mut columns = Vec::new();
+    let mut add = |index: usize| columns.extend(table.indexes[index].parts.iter().map(|part| part.column));
+    indexes.iter().for_each(|&index| add(index));
+    if let Handle::Clustered { index } = table.handle {
+        add(index);
+    }
+    columns.sort_unstable();
+    columns.dedup();
+    columns
 }
 
 /// The columns of new indexes whose values must fit. Those of expressions have no name that an error could tell.

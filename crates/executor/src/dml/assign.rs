@@ -123,13 +123,14 @@ impl Target<'_> {
 }
 
 /// Makes assignments to a row from left to right; each sees the ones before it. Values in `row` after the
-/// table's columns can only be read. `row_number` counts the statement's rows from 1.
+/// table's columns can only be read. `row_number` counts the statement's rows from 1. `of_insert`: for ON DUPLICATE KEY
+/// UPDATE, where NULL in an AUTO_INCREMENT column that may not be NULL is 0.
 pub(super) fn assign_row(
     table: &Table,
     assignments: &[Assignment],
     row: &mut Row,
     row_number: u64,
-    nulls: NullRule<'_>,
+    (nulls, of_insert): (NullRule<'_>, bool),
     eval: &EvalContext,
 ) -> Result<()> {
     for assignment in assignments {
@@ -144,7 +145,11 @@ pub(super) fn assign_row(
                     nulls,
                     eval,
                 };
-                target.expression(expr, row, row_number)?
+                let (value, from) = eval_assigned(expr, functions::Row::Values(row), eval)?;
+                match value.is_null() && of_insert && column.auto_increment && !column.nullable {
+                    true => implicit(&column.ty),
+                    false => target.value(value, &from, row_number)?,
+                }
             }
             // The value of a generated column is computed after all assignments.
             None if column.generated.is_some() => continue,

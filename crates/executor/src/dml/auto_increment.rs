@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use cluster::ids::largest_id;
 use kv::Timestamp;
-use schema::model::Table;
+use schema::model::{Column, Table};
 use schema::sharded_id::{self, IdLayout};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value};
 
@@ -27,6 +27,7 @@ pub(super) struct AutoIncrement<'p> {
     /// Offset and type of the column.
     pub column: usize,
     ty: SqlType,
+    nullable: bool,
     /// AUTO_RANDOM: how an id is composed of a counted number, and when the transaction began. All other
     /// fields are about those numbers.
     random: Option<(IdLayout, Timestamp)>,
@@ -54,12 +55,13 @@ impl<'p> AutoIncrement<'p> {
     /// `None` if the table has no such column.
     pub fn of(table: &'p Table, start_ts: Timestamp, ctx: &ExecContext<'_>) -> Option<Self> {
         let column = table.id_column()?;
-        let ty = table.columns.get(column)?.ty;
+        let &Column { ty, nullable, .. } = table.columns.get(column)?;
         let layout = table.auto_random_layout();
         Some(Self {
             table,
             column,
             ty,
+            nullable,
             random: layout.map(|layout| (layout, start_ts)),
             last: layout.map_or_else(|| largest_id(&ty), IdLayout::last),
             zero_is_a_value: ctx.eval.sql_mode.no_auto_value_on_zero,
@@ -81,6 +83,13 @@ impl<'p> AutoIncrement<'p> {
             Value::Int(0) | Value::UInt(0) => !self.zero_is_a_value,
             Value::Double(v) => *v == 0.0 && !self.zero_is_a_value,
             _ => false,
+        }
+    }
+
+    /// Stores a generated id. Where the column may be NULL, NULL stays, though an id was taken for it, as in MySQL.
+    pub fn set(&self, cell: &mut Value, id: Value) {
+        if !(self.nullable && cell.is_null()) {
+            *cell = id;
         }
     }
 

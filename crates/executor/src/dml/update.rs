@@ -317,7 +317,8 @@ impl Update<'_> {
         self.result.matched += 1;
         let (assignments, number) = (self.assignments, self.result.matched);
         let eval = self.ctx.eval;
-        assign_row(self.table, assignments, row, number, NullRule::of(eval), eval)
+        let nulls = NullRule::of(eval);
+        assign_row(self.table, assignments, row, number, (nulls, false), eval)
     }
 
     /// Sets the columns with ON UPDATE CURRENT_TIMESTAMP.

@@ -73,6 +73,7 @@ pub fn scan(c: &Conn<'_>, table: &str, access: Access) -> TableScan {
         alias: table.name.to_string(),
         columns: (0..table.columns.len()).collect(),
         access,
+        hints: Vec::new(),
         filter: None,
         as_of: None,
         locking: None,

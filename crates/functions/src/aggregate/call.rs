@@ -43,6 +43,14 @@ impl AggregateFunction {
         )
     }
 
+    /// Whether the result depends on the order of the group's rows.
+    pub fn depends_on_order(self) -> bool {
+        matches!(
+            self,
+            Self::AnyValue | Self::GroupConcat | Self::JsonArray | Self::JsonObject
+        )
+    }
+
     /// The function with an SQL name in lower case.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {

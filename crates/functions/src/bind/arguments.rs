@@ -2,7 +2,7 @@
 
 use types::{Collation, Result, SqlType, TypeKind, Value};
 
-use super::collation;
+use super::{collation, fraction};
 use crate::Expr;
 use crate::expr::Binding;
 
@@ -170,7 +170,7 @@ pub(crate) fn implicit_cast(expr: Expr, ty: SqlType) -> Expr {
 }
 
 /// The value of a text expression in a numeric context, if it is not the number in the text: the weekday's
-/// number for DAYNAME, the date for GREATEST and LEAST.
+/// number for DAYNAME, the date for GREATEST and LEAST, or the greatest of the numbers if one of them is a TIME.
 pub(crate) fn value_behind_text(expr: &Expr) -> Option<Expr> {
     let Expr::Call { function, args, ty } = expr else {
         return None;
@@ -184,6 +184,15 @@ pub(crate) fn value_behind_text(expr: &Expr) -> Option<Expr> {
                 ..SqlType::BIGINT
             },
         }),
+        "greatest" | "least" if ty.is_string() && has_time(args) => {
+            let args: Vec<Expr> = args.iter().map(|arg| before_text(arg).clone()).collect();
+            let ty = double_with_decimals(fraction::of_times(&args));
+            Some(Expr::Call {
+                function: *function,
+                args: args.into_iter().map(|arg| implicit_cast(arg, ty)).collect(),
+                ty,
+            })
+        }
         "greatest" | "least" if ty.is_string() => {
             let (moment, dates) = args.split_last().filter(|(last, _)| last.ty().is_datetime())?;
             let name = match function.0.name {
@@ -197,6 +206,23 @@ pub(crate) fn value_behind_text(expr: &Expr) -> Option<Expr> {
             })
         }
         _ => None,
+    }
+}
+
+/// Whether there is a TIME among values that are compared as texts, and no date.
+fn has_time(texts: &[Expr]) -> bool {
+    let is_time = |text: &Expr| before_text(text).ty().kind == TypeKind::Time;
+    texts.iter().any(is_time) && !texts.last().is_some_and(|last| last.ty().is_datetime())
+}
+
+fn before_text(text: &Expr) -> &Expr {
+    match text {
+        Expr::Cast {
+            input,
+            implicit: true,
+            ..
+        } => input,
+        other => other,
     }
 }
 
@@ -390,7 +416,7 @@ impl Binding<'_> {
         if let Some(form) = self.args.get(index).and_then(value_behind_text) {
             // A text is a DOUBLE, whatever is behind it.
             let ty = form.ty();
-            let decimals = if ty.is_temporal() {
+            let decimals = if ty.is_temporal() || ty.is_float() {
                 ty.decimals
             } else {
                 SqlType::NOT_FIXED

@@ -156,12 +156,14 @@ fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
 }
 
 fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
+    let unsigned = a.unsigned && b.unsigned;
     if a.is_float() || b.is_float() {
         // In MySQL their order matters: IF(c, float, 0) is a FLOAT, IF(c, 0, float) is not.
         let decimals = a.decimals.max(b.decimals);
         if a.kind == TypeKind::BigInt {
             return SqlType {
                 decimals,
+                unsigned,
                 ..SqlType::DOUBLE
             };
         }
@@ -192,12 +194,16 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
         return SqlType {
             decimals,
             length,
+            unsigned,
             ..ty
         };
     }
     let scale = a.decimals.max(b.decimals);
     let whole = integer_digits(a).max(integer_digits(b));
-    SqlType::decimal((whole + u32::from(scale)).clamp(1, 65), scale)
+    SqlType {
+        unsigned,
+        ..SqlType::decimal((whole + u32::from(scale)).clamp(1, 65), scale)
+    }
 }
 
 /// The length of a value as text. Among binary strings, characters are counted in bytes.

@@ -17,6 +17,7 @@ pub(crate) mod collation;
 pub(crate) mod common;
 pub(crate) mod compare;
 pub(crate) mod env;
+pub(crate) mod fraction;
 pub(crate) mod key;
 
 use types::{Collation, Result, SqlType, TypeKind, Value};
@@ -54,8 +55,8 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
             arguments::implicit_cast(input, branch_type)
         }
     } else {
-        let is_read = ty.is_numeric() && !(from.is_string() && ty.is_integer() && is_day_name(&input));
-        match arguments::value_behind_text(&input).filter(|_| is_read) {
+        let reads_text = |form: &Expr| ty.is_integer() && (is_day_name(&input) || form.ty().is_float());
+        match arguments::value_behind_text(&input).filter(|form| ty.is_numeric() && !reads_text(form)) {
             Some(form) => form,
             None => input,
         }
@@ -87,7 +88,7 @@ pub fn cast(input: Expr, ty: SqlType) -> Result<Expr> {
     })
 }
 
-/// `CAST(DAYNAME(d) AS SIGNED)` reads the name, unlike all other numeric contexts.
+/// `CAST(DAYNAME(d) AS SIGNED)` reads the name, unlike all other numeric contexts (as GREATEST of a TIME its text).
 fn is_day_name(expr: &Expr) -> bool {
     matches!(expr, Expr::Call { function, .. } if function.0.name == "dayname")
 }
@@ -240,6 +241,10 @@ fn case_operands(operand: Expr, when: Expr, env: &TypeEnv) -> Result<Vec<Expr>> 
             TypeKind::BigInt => implicit_cast(e, SqlType::DOUBLE),
             _ => e,
         });
+    }
+    // Integers are compared as if all had a sign.
+    if both.iter().all(|e| e.ty().is_integer()) && both[0].ty().unsigned != both[1].ty().unsigned {
+        return Ok(both.map(|e| implicit_cast(e, SqlType::BIGINT)).into());
     }
     let others = |is: fn(&SqlType) -> bool| both.iter().all(|e| is_json(e) || is(&e.ty()));
     let ty = if others(SqlType::is_string) {

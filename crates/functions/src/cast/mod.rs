@@ -19,12 +19,14 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use types::array::ColumnBuilder;
+use types::json::JsonView;
 use types::temporal::Time;
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
 
 use self::conversion::Conversion;
 use crate::datum::{Cell, Datum};
 use crate::eval::output::append;
+use crate::json::loss::JsonLoss;
 use crate::temporal::{self, DateRules};
 use crate::{EvalContext, Expr};
 
@@ -68,6 +70,84 @@ pub fn copied_integer(value: &Value, from: &SqlType, ctx: &EvalContext) -> Resul
         input: &input,
     };
     datum(Datum::of(value), &conversion)
+}
+
+/// The BIGINT that ALTER TABLE reads from a JSON number for a BIT column: an unsigned number keeps its bits. `None` for other
+/// documents, and for numbers that need no rule of their own.
+///
+/// # Errors
+/// 3155 in strict mode, for a number that is too large.
+pub fn copied_json_integer(
+    value: &Value,
+    column: &str,
+    row_number: u64,
+    ctx: &EvalContext,
+) -> Result<Option<Value>> {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    let Value::Json(document) = value else {
+        return Ok(None);
+    };
+    let number = match document.root().view() {
+        JsonView::UInt(number) => return Ok(Some(Value::Int(number.cast_signed()))),
+        JsonView::Double(number) => number,
+        JsonView::Decimal(number) => number.to_f64(),
+        _ => return Ok(None),
+    };
+    if (-LIMIT..LIMIT).contains(&number) {
+        return Ok(None);
+    }
+    let (code, reason) = JsonLoss::OutOfRange.code();
+    let message = format!("{reason} JSON value for CAST to INTEGER from column {column} at row {row_number}");
+    ctx.conversion_lost(code, message)?;
+    Ok(Some(Value::Int(if number < 0.0 { i64::MIN } else { i64::MAX })))
+}
+
+/// The number that ALTER TABLE reads from a text for a DECIMAL column. MySQL's warnings name neither the column nor the row;
+/// what follows the number in a TEXT or BLOB is ignored. `None` for too many digits.
+///
+/// # Errors
+/// 1366 and 1292 in strict mode.
+pub fn copied_decimal(value: &Value, from: &SqlType, ctx: &EvalContext) -> Result<Option<types::Decimal>> {
+    let datum = Datum::of(value);
+    let text = datum.bytes();
+    let parsed = types::Decimal::parse_prefix(text);
+    if parsed.cut == Some(types::decimal::Cut::Integer) {
+        let message = format!("Truncated incorrect DECIMAL value: '{}'", held_digits(text));
+        ctx.conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+    }
+    if parsed.cut.is_some() {
+        let message = format!(
+            "Truncated incorrect DECIMAL value: '{}'",
+            value.display_text(from)
+        );
+        ctx.conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+    }
+    if parsed.overflow {
+        return Ok(None);
+    }
+    let is_number = parsed.consumed > 0;
+    if !is_number {
+        let message = "Incorrect DECIMAL value: '0' for column '' at row -1";
+        ctx.conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, message)?;
+    }
+    let rest = text.get(parsed.consumed..).unwrap_or_default();
+    if !(from.is_blob_or_text() || (is_number && rest.iter().all(u8::is_ascii_whitespace))) {
+        let message = format!(
+            "Truncated incorrect DECIMAL value: '{}'",
+            value.display_text(from)
+        );
+        ctx.conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+    }
+    Ok(Some(parsed.value))
+}
+
+/// The digits before the point that MySQL's buffer of 81 digits holds, with their sign.
+fn held_digits(number: &[u8]) -> String {
+    let number = number.trim_ascii_start();
+    let sign = number.iter().take_while(|byte| **byte == b'-').count();
+    let digits = number[sign..].iter().take_while(|byte| byte.is_ascii_digit());
+    let end = sign + digits.count().min(81);
+    String::from_utf8_lossy(&number[..end]).into_owned()
 }
 
 /// Whether every value of `from` is a value of `to` without a conversion.

@@ -310,7 +310,8 @@ fn span(amount: &Datum<'_>, unit: Unit, sign: i128) -> Option<Span> {
     let fields = unit.fields();
     let total = match (fields, amount) {
         ([worth], Datum::Int(v)) => i128::from(*v).checked_mul(i128::from(*worth))?,
-        ([worth], Datum::UInt(v)) => i128::from(*v).checked_mul(i128::from(*worth))?,
+        // A number without a sign is read as if it had one.
+        ([worth], Datum::UInt(v)) => i128::from(v.cast_signed()).checked_mul(i128::from(*worth))?,
         ([worth], exact) => {
             let micros = to_decimal(exact).mul(&Decimal::from_i64(*worth))?;
             micros.truncate(0).to_i128()?

@@ -110,16 +110,21 @@ fn object(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     made(Json::object(members))
 }
 
-/// Whether the document or a path is NULL, which makes the result NULL. Values may be.
-fn is_null(args: &[Datum<'_>]) -> bool {
-    args.first().is_none_or(|d| d.is_null()) || args.iter().skip(1).step_by(2).any(|d| d.is_null())
+/// The document; `None` if it or a path is NULL, which makes the result NULL. Values may be. It is read before a path
+/// that is NULL counts.
+fn document_to_change(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<Json>> {
+    if args.first().is_none_or(|d| d.is_null()) {
+        return Ok(None);
+    }
+    let document = document(call, args, 0)?;
+    let mut paths = args.iter().skip(1).step_by(2);
+    Ok((!paths.any(|path| path.is_null())).then(|| document.to_tree()))
 }
 
 fn change(call: &Call<'_>, args: &[Datum<'_>], inserts: bool, replaces: bool) -> Result<Value> {
-    if is_null(args) {
+    let Some(mut document) = document_to_change(call, args)? else {
         return Ok(Value::Null);
-    }
-    let mut document = document(call, args, 0)?.to_tree();
+    };
     for i in (1..args.len()).step_by(2) {
         let path = single_path_at(args, i)?;
         let value = value_at(call, args, i + 1);
@@ -212,10 +217,9 @@ fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    if is_null(args) {
+    let Some(mut document) = document_to_change(call, args)? else {
         return Ok(Value::Null);
-    }
-    let mut document = document(call, args, 0)?.to_tree();
+    };
     for i in (1..args.len()).step_by(2) {
         let path = single_path_at(args, i)?;
         let value = value_at(call, args, i + 1);
@@ -232,10 +236,9 @@ fn array_append(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn array_insert(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    if is_null(args) {
+    let Some(mut document) = document_to_change(call, args)? else {
         return Ok(Value::Null);
-    }
-    let mut document = document(call, args, 0)?.to_tree();
+    };
     for i in (1..args.len()).step_by(2) {
         let path = single_path_at(args, i)?;
         let Some((Leg::Cell(index), parents)) = path.0.split_last() else {

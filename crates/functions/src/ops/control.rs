@@ -10,7 +10,7 @@ use types::{Result, SqlType, TypeKind, Value, errno};
 use crate::bind::arguments::{condition, implicit_cast, text_length, text_type};
 use crate::bind::compare::{ComparisonKind, pair, resolve_converted};
 use crate::bind::env::TypeEnv;
-use crate::bind::{collation, common};
+use crate::bind::{collation, common, fraction};
 use crate::datum::{Cell, Datum};
 use crate::datum::{compare_same, to_decimal, to_double};
 use crate::eval::row::evaluate;
@@ -191,27 +191,11 @@ fn moment_of(args: &[Expr], env: &TypeEnv) -> SqlType {
     {
         return SqlType::DATE;
     }
-    let fraction = |arg: &Expr| match arg {
-        Expr::Literal {
-            value: Value::String(text),
-            ..
-        } => match temporal::parse::datetime(text.as_bytes(), DateRules::ANY) {
-            Some(_) => text
-                .rsplit_once('.')
-                .map_or(0, |(_, digits)| digits.len().min(6) as u8),
-            None => 6,
-        },
-        arg if arg.ty().is_string() => {
-            if matches!(arg, Expr::Param { .. }) && env.literal_params {
-                env.notes.needs_literals.set(true);
-            }
-            6
-        }
-        arg if arg.ty().is_temporal() || arg.ty().is_decimal() => arg.ty().decimals.min(6),
-        arg if arg.ty().is_float() => arg.ty().decimals.min(6),
-        _ => 0,
-    };
-    SqlType::datetime(args.iter().map(fraction).max().unwrap_or(0))
+    let is_text_parameter = |arg: &Expr| matches!(arg, Expr::Param { .. }) && arg.ty().is_string();
+    if env.literal_params && args.iter().any(is_text_parameter) {
+        env.notes.needs_literals.set(true);
+    }
+    SqlType::datetime(fraction::of_moments(args))
 }
 
 /// The greatest or least date. A value that is no date counts as the zero date, with a warning.

@@ -25,7 +25,26 @@ const NEW_LETTERS: &[(char, char)] = &[
     ('\u{2132}', '\u{214e}'), ('\u{2183}', '\u{2184}'), ('\u{2c00}', '\u{2d2d}'), ('\u{a640}', '\u{a7f6}'),
     ('\u{ab53}', '\u{abbf}'),
 ];
-/// These tables have no letter from here on.
+/// The letters whose other case came to Unicode after 9.0, whose table the collations named after 9.0 have.
+#[rustfmt::skip]
+const LATER_THAN_9: &[(char, char)] = &[
+    ('\u{19b}', '\u{19b}'), ('\u{264}', '\u{264}'), ('\u{282}', '\u{282}'), ('\u{10d0}', '\u{10ff}'),
+    ('\u{1c89}', '\u{1c8a}'), ('\u{1c90}', '\u{1cbf}'), ('\u{1d8e}', '\u{1d8e}'), ('\u{2c2f}', '\u{2c2f}'),
+    ('\u{2c5f}', '\u{2c5f}'), ('\u{a794}', '\u{a794}'), ('\u{a7b8}', '\u{a7f6}'), ('\u{10570}', '\u{105bc}'),
+    ('\u{10d50}', '\u{10d85}'), ('\u{16e40}', '\u{16e7f}'), ('\u{16ea0}', '\u{16ed3}'),
+];
+/// Those that came between 5.2 and 9.0.
+#[rustfmt::skip]
+const LATER_THAN_5: &[(char, char)] = &[
+    ('\u{25c}', '\u{25c}'), ('\u{261}', '\u{261}'), ('\u{265}', '\u{266}'), ('\u{26a}', '\u{26a}'),
+    ('\u{26c}', '\u{26c}'), ('\u{287}', '\u{287}'), ('\u{29d}', '\u{29e}'), ('\u{37f}', '\u{37f}'),
+    ('\u{3f3}', '\u{3f3}'), ('\u{526}', '\u{52f}'), ('\u{10c7}', '\u{10c7}'), ('\u{10cd}', '\u{10cd}'),
+    ('\u{13a0}', '\u{13fd}'), ('\u{1c80}', '\u{1c88}'), ('\u{2cf2}', '\u{2cf3}'), ('\u{2d27}', '\u{2d27}'),
+    ('\u{2d2d}', '\u{2d2d}'), ('\u{a660}', '\u{a661}'), ('\u{a698}', '\u{a69b}'), ('\u{a78d}', '\u{a78d}'),
+    ('\u{a790}', '\u{a7b7}'), ('\u{ab53}', '\u{ab53}'), ('\u{ab70}', '\u{abbf}'), ('\u{104b0}', '\u{104fb}'),
+    ('\u{10c80}', '\u{10cf2}'), ('\u{118a0}', '\u{118df}'), ('\u{1e900}', '\u{1e943}'),
+];
+/// The older tables have no letter from here on.
 const OLD_END: char = '\u{10000}';
 /// Letters before this one have the same case in all collations.
 const OLD_START: char = '\u{180}';
@@ -42,8 +61,14 @@ pub(super) fn in_case(text: &str, collation: Collation, case: Case) -> String {
         (Case::Lower, c) => lower(c),
     };
     if charset.is_unicode() {
-        let has_old_table = has_old_table(collation);
-        let change = |c: char| match has_old_table && c >= OLD_START && is_new(c) {
+        let is_new: fn(char) -> bool = match has_old_table(collation) {
+            true => |c| c >= OLD_END || is_in(c, NEW_LETTERS),
+            false if collation.name().contains("_520_") => {
+                |c| is_in(c, LATER_THAN_9) || is_in(c, LATER_THAN_5)
+            }
+            false => |c| is_in(c, LATER_THAN_9),
+        };
+        let change = |c: char| match c >= OLD_START && is_new(c) {
             true => c,
             false => changed(c),
         };
@@ -74,9 +99,10 @@ fn has_old_table(collation: Collation) -> bool {
     collation.pads_space() && !collation.name().contains("_520_")
 }
 
-fn is_new(c: char) -> bool {
-    let at = NEW_LETTERS.partition_point(|(_, last)| *last < c);
-    c >= OLD_END || NEW_LETTERS.get(at).is_some_and(|(first, _)| *first <= c)
+/// Whether a letter is in one of the ranges, which ascend.
+fn is_in(c: char, ranges: &[(char, char)]) -> bool {
+    let at = ranges.partition_point(|(_, last)| *last < c);
+    ranges.get(at).is_some_and(|(first, _)| *first <= c)
 }
 
 fn upper(c: char) -> char {
@@ -125,7 +151,9 @@ mod tests {
 
     #[test]
     fn new_letters_ascend() {
-        assert!(NEW_LETTERS.iter().all(|(first, last)| first <= last));
-        assert!(NEW_LETTERS.windows(2).all(|pair| pair[0].1 < pair[1].0));
+        for letters in [NEW_LETTERS, LATER_THAN_5, LATER_THAN_9] {
+            assert!(letters.iter().all(|(first, last)| first <= last));
+            assert!(letters.windows(2).all(|pair| pair[0].1 < pair[1].0));
+        }
     }
 }

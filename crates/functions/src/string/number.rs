@@ -62,7 +62,8 @@ fn format(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
             }
         }
     };
-    let digits = digits.int().clamp(0, 30) as u8;
+    // MySQL keeps the low 32 bits of the number of digits.
+    let digits = (digits.int() as i32).clamp(0, 30) as u8;
     Ok(Value::String(locale.grouped(&fixed(number, digits))))
 }
 

@@ -162,6 +162,11 @@ fn pad(call: &Call<'_>, args: &[Datum<'_>], left: bool) -> Result<Value> {
         return Ok(value_of(&call.ty, Vec::new()));
     }
     let missing = wanted - have;
+    // Each character that is missing may need as many bytes as the longest.
+    let width = call.ty.collation.charset().max_bytes_per_char() as usize;
+    if missing.saturating_mul(width).saturating_add(text.bytes().len()) > call.ctx.max_allowed_packet {
+        return too_large(call);
+    }
     let mut fill = padding.bytes().repeat(missing / unit);
     fill.extend_from_slice(slice(padding, 0, missing % unit));
     let mut out = Vec::with_capacity(fill.len() + text.bytes().len());

@@ -308,9 +308,18 @@ fn field(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         return Ok(Value::Int(0));
     };
     let collation = call.arg_type(0).collation;
-    let found = list
-        .iter()
-        .position(|item| compare_same(needle, item, collation) == Some(Ordering::Equal));
+    // Integers are compared as if all had a sign.
+    let signed = |datum: &Datum<'_>| match datum {
+        Datum::UInt(v) => Some(v.cast_signed()),
+        Datum::Int(v) => Some(*v),
+        _ => None,
+    };
+    let integers = call.args.iter().all(|arg| arg.ty().is_integer());
+    let is_same = |item: &Datum<'_>| match (signed(needle), signed(item)) {
+        (Some(a), Some(b)) if integers => a == b,
+        _ => compare_same(needle, item, collation) == Some(Ordering::Equal),
+    };
+    let found = list.iter().position(is_same);
     Ok(Value::Int(found.map_or(0, |at| at as i64 + 1)))
 }
 

@@ -331,6 +331,8 @@ pub(crate) fn to_time(datum: Datum<'_>, ty: &SqlType, ctx: &EvalContext) -> Resu
             }
             Err(_) => None,
         },
+        // A number without a sign is read as if it had one.
+        Datum::UInt(number) => number_to_time(number.cast_signed(), 0).map(|us| Time(us).clamped().0),
         number => split_moment(&number, ctx)
             .and_then(|(whole, nano)| number_to_time(whole, nano))
             .map(|us| Time(us).clamped().0),

@@ -102,6 +102,21 @@ impl WindowCall {
             call.expressions_mut(visit);
         }
     }
+
+    /// Whether the values depend on the order of rows that are peers.
+    pub fn depends_on_peers(&self, frame: &Frame) -> bool {
+        match &self.function {
+            WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::PercentRank
+            | WindowFunction::CumeDist => false,
+            WindowFunction::Aggregate(call) => {
+                let has_all_peers = frame.unit == FrameUnit::Range || *frame == Frame::WHOLE;
+                !has_all_peers || call.function.depends_on_order()
+            }
+            _ => true,
+        }
+    }
 }
 
 impl Frame {

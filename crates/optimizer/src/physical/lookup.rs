@@ -208,6 +208,7 @@ pub fn join(
                 alias: get.alias.clone(),
                 columns,
                 access,
+                hints: get.hints.clone(),
                 filter,
                 as_of: get.as_of.clone(),
                 locking: get.locking,

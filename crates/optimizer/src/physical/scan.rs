@@ -191,6 +191,7 @@ pub fn of_path(
         alias: get.alias.clone(),
         columns,
         access: chosen.access,
+        hints: get.hints.clone(),
         filter,
         as_of: get.as_of.clone(),
         locking: get.locking,

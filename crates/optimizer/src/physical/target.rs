@@ -64,6 +64,7 @@ pub fn build(builder: &Builder<'_>, target: LogicalTarget) -> Result<Target> {
             alias: get.alias.clone(),
             columns,
             access: chosen.access,
+            hints: get.hints.clone(),
             filter: all(chosen.residual, builder.env.types)?,
             as_of: None,
             locking: None,

@@ -1,5 +1,5 @@
 //! EXISTS and IN as conditions become semi joins, NOT EXISTS anti joins; NOT IN too where no NULL can come in
-//! its way.
+//! its way. `EXISTS (...) IS FALSE` and the like are no different: MySQL writes NOT EXISTS so into views.
 //!
 //! ```text
 //! Filter mark and x = 1               Semi join u.a = t.a
@@ -24,7 +24,7 @@ pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Jo
     let position = above
         .iter()
         .position(|condition| asks(condition, mark).is_some())?;
-    let wanted = asks(above.get(position)?, mark)?;
+    let asked = asks(above.get(position)?, mark)?;
     if apply.subquery.is_fence() {
         return None;
     }
@@ -32,8 +32,8 @@ pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Jo
     let mut conditions = Vec::new();
     match &apply.kind {
         ApplyKind::Any { condition, .. } => {
-            // NULL is not false: NOT IN is no anti join then.
-            if !wanted && condition.nullable() {
+            // NULL is not false: NOT IN is no anti join then, but IN ... IS NOT TRUE is one.
+            if condition.nullable() && asked.of_null == asked.wanted {
                 return None;
             }
             into_conjuncts(condition.clone(), &mut conditions);
@@ -55,7 +55,11 @@ pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Jo
     }
     above.remove(position);
     Some(Join {
-        kind: if wanted { JoinKind::Semi } else { JoinKind::Anti },
+        kind: if asked.wanted {
+            JoinKind::Semi
+        } else {
+            JoinKind::Anti
+        },
         left: std::mem::replace(&mut apply.input, Box::new(Logical::OneRow)),
         right: Box::new(subquery),
         condition: conditions::and(conditions),
@@ -63,19 +67,42 @@ pub fn of(apply: &mut Apply, mark: ColumnId, above: &mut Vec<Expr>) -> Option<Jo
     })
 }
 
-/// Whether a condition holds where the mark is set, or where it is not; `None` if it is about something else.
-fn asks(condition: &Expr, mark: ColumnId) -> Option<bool> {
+/// Where a condition about a mark holds.
+struct Asked {
+    /// Where the mark is true, and not where it is false; or the other way round.
+    wanted: bool,
+    /// Where the mark is NULL.
+    of_null: bool,
+}
+
+/// `None` for a condition that is about something else.
+fn asks(condition: &Expr, mark: ColumnId) -> Option<Asked> {
+    let holds = |given| Some(truth(condition, mark, given)? == Some(true));
+    let wanted = holds(Some(true))?;
+    (wanted != holds(Some(false))?).then_some(Asked {
+        wanted,
+        of_null: holds(None)?,
+    })
+}
+
+/// The value of a condition where that of the mark is `given`; `None` if it is about something else.
+fn truth(condition: &Expr, mark: ColumnId, given: Option<bool>) -> Option<Option<bool>> {
     if bare_column(condition) == Some(mark) {
-        return Some(true);
+        return Some(given);
     }
     let Expr::Call { function, args, .. } = condition else {
         return None;
     };
-    match (function.0.name, args.as_slice()) {
-        ("not", [inner]) => asks(inner, mark).map(|wanted| !wanted),
-        ("is true", [inner]) => asks(inner, mark).filter(|wanted| *wanted),
-        _ => None,
-    }
+    let [inner] = args.as_slice() else { return None };
+    let test: fn(Option<bool>) -> Option<bool> = match function.0.name {
+        "not" => |value| value.map(|value| !value),
+        "is true" => |value| Some(value == Some(true)),
+        "is not true" => |value| Some(value != Some(true)),
+        "is false" => |value| Some(value == Some(false)),
+        "is not false" => |value| Some(value != Some(false)),
+        _ => return None,
+    };
+    truth(inner, mark, given).map(test)
 }
 
 /// Takes off the top what changes nothing about whether there is a row. `all`: whichever its columns are.

@@ -381,7 +381,7 @@ fn is_written_binary(items: &[AlterItem], column: &str) -> bool {
 }
 
 /// A column of the primary key stays NOT NULL whether the new definition says so or not, unless the statement drops
-/// the key. It must not say NULL.
+/// the key. It must say neither NULL nor DEFAULT NULL.
 fn modified_column(
     binder: &Binder<'_>,
     (name, definition): (&str, &ColumnDefinition),
@@ -389,7 +389,6 @@ fn modified_column(
     table: &Table,
     collation: Collation,
 ) -> Result<schema::model::Column> {
-    let mut column = column::bind_column(binder, definition, collation)?;
     let offset = table.column_offset(name);
     let is_part = |offset| table.primary_parts().iter().any(|part| part.column == offset);
     let stays_in_key = !items.iter().any(drops_primary_key) && offset.is_some_and(is_part);
@@ -400,9 +399,10 @@ fn modified_column(
         }
         _ => false,
     };
-    if definition.nullable == Some(true) && (stays_in_key || items.iter().any(is_added)) {
+    if column::says_null(definition) && (stays_in_key || items.iter().any(is_added)) {
         return Err(column::primary_with_null());
     }
+    let mut column = column::bind_column(binder, definition, collation)?;
     column.nullable &= !stays_in_key;
     Ok(column)
 }

@@ -41,7 +41,9 @@ pub fn group_by(
             }
             ast::Expr::Column(name) => {
                 let key = name_lookup::group_name(binder, name, items, &names.tables);
-                let key = key.map_err(|error| resolution::hidden_column(binder, name, error))?;
+                let key = key.map_err(|error| {
+                    resolution::hidden_column(binder, name, names.tables.outer.is_some(), error)
+                })?;
                 resolution::note_column(binder, name, &key);
                 (key, name.column.clone())
             }
@@ -111,7 +113,9 @@ pub fn order_by(
             }
             ast::Expr::Column(name) => {
                 let key = name_lookup::order_name(name, items, &names.tables);
-                let key = key.map_err(|error| resolution::hidden_column(binder, name, error))?;
+                let key = key.map_err(|error| {
+                    resolution::hidden_column(binder, name, names.tables.outer.is_some(), error)
+                })?;
                 resolution::note_column(binder, name, &key);
                 key
             }

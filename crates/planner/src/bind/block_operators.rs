@@ -8,7 +8,7 @@ use super::block::Block;
 use super::bound_block::{BoundBlock, is_constant};
 use super::bound_query::{BoundQuery, QueryColumn, QueryPlace, limited};
 use super::from_place::filtered;
-use super::grouping::{Groups, rollup_order};
+use super::grouping::{Groups, directions_of, rollup_order};
 use super::over_items::over_items;
 use super::relation::type_in_temporary_table;
 use super::subqueries::Subqueries;
@@ -68,6 +68,7 @@ pub fn operators(
     if !is_rolled {
         bound.order_by.retain(|key| !is_constant(&key.expr));
     }
+    let windows_see_order = bound.windows_see_order();
     if bound.grouped {
         rel = grouped(binder, &mut bound, rel)?;
         // A key may be rolled up, and a group may have no row.
@@ -81,7 +82,10 @@ pub fn operators(
     };
     rel = std::mem::take(&mut bound.above).applied_to(rel);
     rel = filtered(rel, bound.having.take());
-    rel = sorted(rel, std::mem::take(&mut bound.order_of_groups));
+    if windows_see_order {
+        bound.order_before_windows = std::mem::take(&mut bound.order_by);
+    }
+    rel = sorted(rel, std::mem::take(&mut bound.order_before_windows));
     rel = windowed(rel, bound.windows.take());
 
     let mut exprs: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
@@ -172,6 +176,7 @@ fn send_digits_of_branches(items: &mut [Expr], stored: &[bool]) {
 fn grouped(binder: &Binder<'_>, bound: &mut BoundBlock, input: Logical) -> Result<Logical> {
     let key_ids: Vec<ColumnId> = bound.keys.iter().map(|_| binder.new_column()).collect();
     let rollup = bound.rollup.then(|| binder.new_column());
+    let descending = directions_of(&bound.keys, &bound.order_by);
     let below: std::collections::BTreeSet<ColumnId> = input.output().iter().map(|c| c.id).collect();
     let mut groups = Groups {
         binder,
@@ -204,9 +209,9 @@ fn grouped(binder: &Binder<'_>, bound: &mut BoundBlock, input: Logical) -> Resul
     bound.above.rewrite(&mut |expr| groups.rewrite(expr))?;
     // DISTINCT comes before the order, which is then by what is shown.
     if let Some(rollup) = rollup {
-        let order = rollup_order(binder, &bound.keys, &key_ids, rollup)?;
+        let order = rollup_order(binder, &bound.keys, &key_ids, &descending, rollup)?;
         if !bound.windows.borrow().is_empty() {
-            bound.order_of_groups.clone_from(&order);
+            bound.order_before_windows.clone_from(&order);
         }
         if !bound.distinct {
             bound.order_by.extend(order);

@@ -31,8 +31,8 @@ pub struct BoundBlock {
     pub windows: RefCell<Vec<PendingWindow>>,
     pub having: Option<Expr>,
     pub order_by: Vec<SortKey>,
-    /// WITH ROLLUP: the order in which windows see the groups.
-    pub order_of_groups: Vec<SortKey>,
+    /// The order in which windows see the rows, or the groups of WITH ROLLUP.
+    pub order_before_windows: Vec<SortKey>,
     /// What the keys of `order_by` name.
     pub order_names: Vec<OrderNames>,
     pub distinct: bool,
@@ -108,6 +108,29 @@ impl BoundBlock {
             && !self.distinct
             && self.windows.borrow().is_empty()
             && !self.scope.relations.is_empty()
+    }
+
+    /// Whether MySQL sorts the rows before the windows see them: where no window sorts, and ORDER BY needs no window and
+    /// no aggregate. So `ROW_NUMBER() OVER ()` numbers the rows as they are shown. Windows to which the order makes no
+    /// difference do not ask for it: a sort above them may keep the first rows only. Groups come in an order of their own.
+    pub fn windows_see_order(&self) -> bool {
+        let windows = self.windows.borrow();
+        let sorts = |pending: &PendingWindow| {
+            !pending.window.partition_by.is_empty() || !pending.window.order_by.is_empty()
+        };
+        let is_made_before = |key: &SortKey| {
+            let columns = columns_of(&key.expr);
+            functions::is_deterministic(&key.expr)
+                && !self.refers_to_aggregate(&key.expr)
+                && !windows.iter().any(|window| columns.contains(&window.id))
+        };
+        !self.grouped
+            && !self.distinct
+            && !windows.iter().any(sorts)
+            && windows
+                .iter()
+                .any(|pending| pending.call.depends_on_peers(&pending.window.frame))
+            && self.order_by.iter().all(is_made_before)
     }
 
     /// Whether an expression is the result of an aggregate, and nothing else.

@@ -90,7 +90,7 @@ pub fn bind_clauses(
         windows: found.windows,
         having,
         order_by,
-        order_of_groups: Vec::new(),
+        order_before_windows: Vec::new(),
         order_names,
         distinct,
         below: found.below,

@@ -13,7 +13,7 @@ use crate::errno::{
     ER_INVALID_ON_UPDATE, ER_INVALID_YEAR_COLUMN_LENGTH, ER_TOO_BIG_DISPLAYWIDTH, ER_WARN_DEPRECATED_SYNTAX,
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
 };
-use syntax::ast::{ColumnDefinition, DataType, TypeName};
+use syntax::ast::{ColumnDefinition, DataType, DefaultClause, Expr as AstExpr, TypeName};
 
 /// The note that a type was replaced by another one.
 const ER_AUTO_CONVERT: u16 = 1246;
@@ -47,18 +47,29 @@ pub(super) fn with_default(
     definition: &ColumnDefinition,
     mut column: Column,
 ) -> Result<Column> {
-    if definition.primary && definition.nullable == Some(true) {
+    if definition.primary && definition.says_null {
         return Err(primary_with_null());
     }
-    if let Some(clause) = &definition.default {
+    if let Some(clause) = &definition.default
+        && !definition.auto_increment
+    {
         let nullable = is_nullable(definition);
         column.default = default_value::bind_default(binder, &column.name, column.ty, clause, nullable)?;
     }
     Ok(column)
 }
 
+/// Whether a definition has NULL or DEFAULT NULL, which a column of the primary key must not have.
+pub(super) fn says_null(definition: &ColumnDefinition) -> bool {
+    definition.says_null || is_default_null(definition)
+}
+
+fn is_default_null(definition: &ColumnDefinition) -> bool {
+    matches!(definition.default, Some(DefaultClause::Literal(AstExpr::Null)))
+}
+
 fn is_nullable(definition: &ColumnDefinition) -> bool {
-    !definition.primary && !definition.auto_increment && definition.nullable.unwrap_or(true)
+    !definition.primary && definition.nullable.unwrap_or(true)
 }
 
 /// The column without the value of its default.
@@ -82,7 +93,9 @@ pub(super) fn written_column(
     }
     let auto_random = auto_random(definition, &ty)?;
     let generated = generated(binder, definition)?;
-    if let Some(clause) = &definition.default {
+    if let Some(clause) = &definition.default
+        && !definition.auto_increment
+    {
         default_value::check_clause(binder, name, ty, clause, nullable)?;
     }
     let is_moment = matches!(ty.kind, TypeKind::DateTime | TypeKind::Timestamp);
@@ -181,11 +194,7 @@ pub(super) fn column_type(
     }
     use TypeName::*;
     if ty.unsigned && matches!(ty.name, Decimal | Float | Double) {
-        deprecated(
-            binder,
-            "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future \
-             release.",
-        );
+        warn_of_unsigned(binder);
     }
     let plain = |ty| Ok((ty, false));
     match ty.name {
@@ -325,6 +334,15 @@ pub(super) fn warn_of_digits(binder: &Binder<'_>) {
     );
 }
 
+/// UNSIGNED of DECIMAL, FLOAT and DOUBLE.
+pub(super) fn warn_of_unsigned(binder: &Binder<'_>) {
+    deprecated(
+        binder,
+        "UNSIGNED for decimal and floating point data types is deprecated and support for it will be removed in a future \
+         release.",
+    );
+}
+
 fn deprecated(binder: &Binder<'_>, message: &str) {
     binder.warn_of_text(Warning::warning(
         ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
@@ -344,7 +362,8 @@ fn check_auto_increment(definition: &ColumnDefinition, ty: &SqlType) -> Result<(
     if !(ty.is_integer() || ty.is_float()) || matches!(ty.kind, TypeKind::Year | TypeKind::Bit) {
         return Err(wrong_specifier(&definition.name));
     }
-    if definition.default.is_some() {
+    // DEFAULT NULL says nothing.
+    if definition.default.is_some() && !is_default_null(definition) {
         return Err(Error::new(
             errno::ER_INVALID_DEFAULT,
             format!("Invalid default value for '{}'", definition.name),

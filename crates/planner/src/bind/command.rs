@@ -56,7 +56,10 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         }),
         Statement::Empty => Ok(Command::DoNothing(Vec::new())),
         Statement::Show(show) => Ok(Command::Show(bind_show(binder, show)?)),
-        Statement::Set(clauses) => set(binder, clauses),
+        Statement::Set(clauses) => {
+            binder.verb.set("SET");
+            set(binder, clauses)
+        }
         Statement::Explain {
             format,
             analyze,

@@ -13,6 +13,7 @@ use super::from_place::{cannot_reopen, named_columns};
 use super::relation::{Relation, RelationColumn};
 use super::{Binder, limit};
 use crate::logical::{Column, CommonTable, CommonTableId, Logical, Recursive, SetColumn};
+use crate::object_access::NamedColumn;
 
 /// A common table expression whose name is visible at the place that is being bound.
 pub struct KnownTable {
@@ -27,6 +28,8 @@ pub struct KnownTable {
     /// The alias of a temporary table that its definition reads. A statement can open such a table only once.
     temporary: Option<String>,
     is_used: Cell<bool>,
+    /// The columns that its definition names. They are read if the name is used.
+    names: Vec<NamedColumn>,
     /// The error of the definition, which is reported only if the name is used.
     error: Option<Error>,
 }
@@ -47,6 +50,7 @@ pub(super) fn bind_common_table(
     if let Some(error) = &found.error {
         return Err(error.clone());
     }
+    binder.accesses.add_names(&found.names);
     if let Some(alias) = &found.temporary
         && found.is_used.replace(true)
     {
@@ -86,11 +90,18 @@ pub(super) fn define_common_table(
     place: QueryPlace<'_>,
 ) -> Result<Definitions> {
     let id = binder.new_common_table();
+    let names_before = binder.accesses.names_so_far();
     binder.derived_depth.set(binder.derived_depth.get() + 1);
     let defined = definition_of(binder, id, table, recursive, place);
     binder.derived_depth.set(binder.derived_depth.get() - 1);
+    let names = binder.accesses.take_names_from(names_before);
     Ok(match defined {
-        Ok(definitions) => definitions,
+        Ok(definitions) => {
+            if let Some(known) = binder.common_tables.borrow_mut().last_mut() {
+                known.names = names;
+            }
+            definitions
+        }
         Err(error) => {
             binder.common_tables.borrow_mut().push(KnownTable {
                 name: table.name.clone(),
@@ -100,6 +111,7 @@ pub(super) fn define_common_table(
                 definition: None,
                 temporary: None,
                 is_used: Cell::new(false),
+                names: Vec::new(),
                 error: Some(error),
             });
             Definitions(vec![(id, Logical::OneRow)])
@@ -118,7 +130,11 @@ fn definition_of(
         return recursive_table(binder, id, table, place);
     }
     let opened_before = binder.opened.borrow().len();
+    let names_before = binder.accesses.names_so_far();
     let query = binder.query_at(&table.query, place)?;
+    if !query.is_merged {
+        binder.accesses.reads_all_from(names_before);
+    }
     let columns = named_columns(query.relation_columns(), &table.columns)?;
     // Each column once and in order, so that a use can name it by its position.
     let types: Vec<SqlType> = query.columns.iter().map(|column| column.ty).collect();
@@ -155,6 +171,7 @@ fn know(
         definition: (!recursive).then(|| Arc::new(definition.clone())),
         temporary: None,
         is_used: Cell::new(false),
+        names: Vec::new(),
         error: None,
     });
 }
@@ -166,7 +183,9 @@ fn recursive_table(
     place: QueryPlace<'_>,
 ) -> Result<Definitions> {
     let known_before = binder.common_tables.borrow().len();
+    let names_before = binder.accesses.names_so_far();
     let made = recursion(binder, id, table, place);
+    binder.accesses.reads_all_from(names_before);
     binder.common_tables.borrow_mut().truncate(known_before);
     let (mut definitions, columns, definition) = made?;
     know(binder, id, &table.name, columns, &definition, false);

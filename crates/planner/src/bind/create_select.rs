@@ -10,7 +10,7 @@ use schema::limits;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody, TableElement};
-use types::{Error, Result, SqlType, TypeKind};
+use types::{Error, Result, SqlType, TypeKind, errno};
 
 use super::write::refuse_generated_column;
 use super::{Binder, column, create_table, foreign_key, query_definition};
@@ -64,10 +64,22 @@ pub(super) fn bind_create_table_select(
         if column.ty.is_float() && column.ty.decimals < SqlType::NOT_FIXED {
             column::warn_of_digits(binder);
         }
+        if column.ty.unsigned && (column.ty.is_float() || column.ty.is_decimal()) {
+            column::warn_of_unsigned(binder);
+        }
         // What no column of a table has said is not said of a primary key.
         if create_table::is_primary(create, &column.name) && !query_definition::is_stored(binder, source) {
             column.default = Default::None;
         }
+    }
+    if let Some(column) = selected
+        .iter()
+        .find(|column| types::name::is_too_long(&column.name))
+    {
+        return Err(Error::new(
+            errno::ER_WRONG_COLUMN_NAME,
+            format!("Incorrect column name '{}'", column.name),
+        ));
     }
     limits::check_distinct_columns(selected.iter().map(|column| column.name.as_str()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();
@@ -109,6 +121,7 @@ pub(super) fn bind_create_table_select(
         },
         check: None,
         ignore: select.duplicates == DuplicateRows::LeftOut,
+        sets_last_id: true,
         foreign_keys,
     };
     Ok(Command::CreateTableSelect(Box::new(CreateTableSelect {

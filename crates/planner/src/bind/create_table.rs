@@ -77,7 +77,7 @@ pub(super) fn bind_create_table(
         }
     }
     for definition in &columns {
-        if definition.nullable == Some(true) && is_primary(create, &definition.name) {
+        if column::says_null(definition) && is_primary(create, &definition.name) {
             return Err(column::primary_with_null());
         }
         let is_it = |column: &Column| types::same_name(&column.name, &definition.name);

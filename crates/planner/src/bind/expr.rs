@@ -135,7 +135,10 @@ impl Binder<'_> {
 
     fn column(&self, name: &ast::ColumnName, context: &Context<'_>) -> Result<Expr> {
         let column = context.names.column(name);
-        let column = column.map_err(|error| resolution::hidden_column(self, name, error))?;
+        // What SET reads is a query of its own.
+        let is_of_set = self.verb.get() == "SET" && self.query_depth.get() == 1;
+        let is_inner = context.outer.is_some() && !is_of_set;
+        let column = column.map_err(|error| resolution::hidden_column(self, name, is_inner, error))?;
         resolution::note_column(self, name, &column);
         Ok(column)
     }
@@ -180,7 +183,7 @@ impl Binder<'_> {
         let (table, offset) = context.names.defaulted(name)?;
         if let Ok(column) = context.names.column(name) {
             let ids = columns_of(&column).into_iter();
-            ids.for_each(|id| self.accesses.names_by_default(id));
+            ids.for_each(|id| self.accesses.names(id));
         }
         Ok(table.shown(column_default::default_value(self, table, offset)?))
     }
@@ -227,6 +230,9 @@ impl Binder<'_> {
         context: &Context<'_>,
     ) -> Result<Expr> {
         let args = self.comparands(operands, context)?;
+        if name == "between" {
+            parameter::note_compared(self, operands, &args);
+        }
         if name == "between" && args.iter().any(|arg| arg.ty().kind == TypeKind::Json) {
             self.warn_each_time(Warning::warning(
                 errno::ER_NOT_SUPPORTED_YET,
@@ -307,11 +313,19 @@ impl Binder<'_> {
         if op.is_comparison() && (is_row(left) || is_row(right)) {
             return row_compare::row_comparison(self, op, left, right, context);
         }
-        let args = if op.is_arithmetic() {
+        let of_bits = matches!(op.function(), "&" | "|" | "^" | "<<" | ">>");
+        let is = |of: fn(&ast::Expr) -> bool| of(left) || of(right);
+        let has_parameter = !self.types.literal_params && is(|e| matches!(e, ast::Expr::Parameter(_)));
+        let calculates =
+            op.is_arithmetic() || of_bits && has_parameter && !is(|e| matches!(e, ast::Expr::Bytes(_)));
+        let args = if calculates {
             parameter::operands(self, op.function(), &[left, right], context)?
         } else {
             self.comparands(&[left, right], context)?
         };
+        if op.is_comparison() && op != BinaryOp::NullSafeEqual {
+            parameter::note_compared(self, &[left, right], &args);
+        }
         if op.is_comparison() || matches!(op, BinaryOp::Xor | BinaryOp::JsonExtract | BinaryOp::JsonUnquote) {
             return self.call(op.function(), args);
         }
@@ -380,6 +394,7 @@ impl Binder<'_> {
         operands.push(operand);
         operands.extend(list);
         let args = self.comparands(&operands, context)?;
+        parameter::note_compared(self, &operands, &args);
         self.negatable("in", args, negated)
     }
 
@@ -599,11 +614,11 @@ impl Binder<'_> {
         args: &[ast::Expr],
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let mut bound = self.arguments(name, args, &context.inside_aggregate())?;
+        let (mut bound, place) = bound_arguments(context, |inside| self.arguments(name, args, inside))?;
         if name.starts_with("json_") {
             bound = self.as_truths(args, bound)?;
         }
-        self.collect(name, bound, distinct, context)
+        self.collect(name, bound, distinct, &place)
     }
 
     /// Adds a call to the query's aggregates, unless it is there already.
@@ -619,8 +634,8 @@ impl Binder<'_> {
         separator: &str,
         context: &Context<'_>,
     ) -> Result<Expr> {
+        let (bound, place) = bound_arguments(context, |inside| self.list(args, inside))?;
         let inside = context.inside_aggregate();
-        let bound = self.list(args, &inside)?;
         let mut order = Vec::with_capacity(order_by.len());
         for item in order_by {
             let key = match &item.expr {
@@ -640,7 +655,7 @@ impl Binder<'_> {
             order.push((key, item.descending));
         }
         let call = aggregate::bind_group_concat(bound, distinct, order, separator.to_owned(), &self.types)?;
-        self.add_aggregate(call, context)
+        self.add_aggregate(call, &place)
     }
 
     /// The result of a call. It is one of a query around if its arguments name columns of that alone.
@@ -693,6 +708,33 @@ fn strength_of(call: &AggregateCall) -> Option<Strength> {
             Some(of_arguments.of_aggregate())
         }
         _ => None,
+    }
+}
+
+/// What `bind` makes of the arguments of an aggregate, and the place of the call. Its arguments may name select items of a
+/// query around by their aliases, which are no columns of that query: then the aggregate is none of that query's.
+fn bound_arguments<'c, T>(
+    context: &Context<'c>,
+    bind: impl Fn(&Context<'c>) -> Result<T>,
+) -> Result<(T, Context<'c>)> {
+    let inside = context.inside_aggregate();
+    let unknown = match bind(&inside) {
+        Err(error) if error.code == errno::ER_BAD_FIELD_ERROR && context.outer.is_some() => error,
+        bound => return Ok((bound?, *context)),
+    };
+    let by_alias = Context {
+        names: context.names,
+        ..inside
+    };
+    match bind(&by_alias) {
+        Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown),
+        bound => Ok((
+            bound?,
+            Context {
+                outer: None,
+                ..*context
+            },
+        )),
     }
 }
 

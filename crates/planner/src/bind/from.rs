@@ -222,10 +222,14 @@ impl Binder<'_> {
 
     fn derived_table(&self, table: &DerivedTable, place: FromPlace<'_>) -> Result<From> {
         let mut reaches_left = false;
+        let names_before = self.accesses.names_so_far();
         self.derived_depth.set(self.derived_depth.get() + 1);
         let query = self.query_of_derived(table, place, &mut reaches_left);
         self.derived_depth.set(self.derived_depth.get() - 1);
         let query = query?;
+        if !query.is_merged {
+            self.accesses.reads_all_from(names_before);
+        }
         let columns = named_columns(query.relation_columns(), &table.columns)?;
         let mut root = hints::of_derived(self, query.root, &table.alias);
         if self.assigns && !reaches_left && assigns(&root) {
@@ -280,20 +284,41 @@ impl Binder<'_> {
     }
 
     fn join(&self, join: &WrittenJoin, place: FromPlace<'_>) -> Result<From> {
-        let left = self.table_ref(&join.left, place)?;
-        let right = {
-            // The left side of a RIGHT JOIN is not there yet.
-            let before = (join.kind != WrittenKind::Right).then_some(&left);
-            let scope = visible(place.left, before);
-            self.table_ref(
-                &join.right,
-                FromPlace {
-                    left: scope.as_ref(),
-                    ..place
-                },
-            )?
+        let (left, right) = match join.kind {
+            // `a RIGHT JOIN b` is `b LEFT JOIN a`: what is written first sees what is written last.
+            WrittenKind::Right if may_name_others(&join.left) => {
+                let right = self.table_ref(&join.right, place)?;
+                (self.beside(&join.left, &right, place)?, right)
+            }
+            WrittenKind::Right => {
+                let left = self.table_ref(&join.left, place)?;
+                (left, self.table_ref(&join.right, place)?)
+            }
+            WrittenKind::Inner | WrittenKind::Left | WrittenKind::Straight => {
+                let left = self.table_ref(&join.left, place)?;
+                let right = self.beside(&join.right, &left, place)?;
+                (left, right)
+            }
         };
         join::joined(self, left, right, Joined::Written(join), place)
+    }
+
+    /// A part of FROM that may name the columns of another one.
+    fn beside(&self, table: &TableRef, other: &From, place: FromPlace<'_>) -> Result<From> {
+        let scope = visible(place.left, Some(other));
+        let left = scope.as_ref();
+        self.table_ref(table, FromPlace { left, ..place })
+    }
+}
+
+/// Whether a part of FROM has tables that may name columns of others.
+fn may_name_others(table: &TableRef) -> bool {
+    match table {
+        TableRef::Table(_) => false,
+        TableRef::Derived(derived) => derived.lateral,
+        TableRef::Json(_) => true,
+        TableRef::Nested(tables) => tables.iter().any(may_name_others),
+        TableRef::Join(join) => may_name_others(&join.left) || may_name_others(&join.right),
     }
 }
 

@@ -28,8 +28,10 @@ pub(super) fn check_grouping(binder: &Binder<'_>, block: &BoundBlock, rows: &Log
             true => keys,
             false => dependence::determined(rows, keys, &definitions),
         };
-        for (position, item) in block.items.iter().enumerate() {
+        for item in &block.items {
             check_grouping_calls(&item.expr, block)?;
+        }
+        for (position, item) in block.items.iter().enumerate() {
             check(&item.expr, &determined, block, "SELECT list", position)?;
         }
         check_windows(block, &determined)?;

@@ -126,23 +126,36 @@ pub fn key_of(keys: &[Expr], arg: &Expr) -> Option<usize> {
     keys.iter().position(|key| key == arg || key == arg.as_stored())
 }
 
+/// Which keys groups are sorted against. MySQL takes the directions of ORDER BY if it names nothing but the first keys,
+/// in their order.
+pub fn directions_of(keys: &[Expr], order_by: &[SortKey]) -> Vec<bool> {
+    let names_keys = order_by.len() <= keys.len()
+        && keys
+            .iter()
+            .zip(order_by)
+            .all(|(key, named)| *key == named.expr || key == named.expr.as_stored());
+    let named = if names_keys { order_by } else { &[] };
+    let mut descending: Vec<bool> = named.iter().map(|key| key.descending).collect();
+    descending.resize(keys.len(), false);
+    descending
+}
+
 /// The order that groups WITH ROLLUP come in: by the keys, and after each group of groups the one that sums
 /// it up.
 pub fn rollup_order(
     binder: &Binder<'_>,
     keys: &[Expr],
     key_ids: &[ColumnId],
+    descending: &[bool],
     rollup: ColumnId,
 ) -> Result<Vec<SortKey>> {
     let copy = Expr::column(rollup.0, SqlType::BIGINT, false);
     let mut order = Vec::with_capacity(keys.len() * 2);
     for (position, key) in keys.iter().enumerate() {
         let is_rolled = rolled_up(binder, copy.clone(), position, keys.len())?;
-        for expr in [is_rolled, Expr::column(key_ids[position].0, key.ty(), true)] {
-            order.push(SortKey {
-                expr,
-                descending: false,
-            });
+        let key = Expr::column(key_ids[position].0, key.ty(), true);
+        for (expr, descending) in [(is_rolled, false), (key, descending[position])] {
+            order.push(SortKey { expr, descending });
         }
     }
     Ok(order)

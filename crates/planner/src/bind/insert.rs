@@ -15,6 +15,7 @@ use super::read_and_written::WrittenTable;
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
+use super::table_is_there::is_of_opening;
 use super::write::{assigned_column, is_generated, refuse_generated, updated};
 use super::{Binder, block_operators, column_default, foreign_key, insert_target, on_duplicate, write};
 use crate::errno::ER_WARN_LEGACY_SYNTAX_CONVERTED;
@@ -36,7 +37,15 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         ));
     }
     let target = insert_target::bind_insert_target(binder, insert, privileges(insert))?;
-    let columns = target_columns(insert, &target)?;
+    let columns = target_columns(binder, insert, &target)
+        .map_err(|error| error_of_opened(binder, insert).unwrap_or(error))?;
+    note_inserted(
+        binder,
+        insert,
+        target.view.as_deref(),
+        (&target.table, &target.alias),
+        &columns,
+    );
     insert_target::check_view_defaults(binder, &target, &columns, insert.ignore)?;
     let InsertTarget {
         table: found,
@@ -45,6 +54,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         check,
         view,
         partitions,
+        sets_last_id,
         ..
     } = target;
     let written = WrittenTable {
@@ -54,7 +64,6 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         only_by_name: true,
     };
     let (mut source, read) = bind_source(binder, insert, (&table, &columns), written)?;
-    note_inserted(binder, insert, view.as_deref(), (&found, &alias), &columns);
     let mode = if insert.replace {
         LogicalInsertMode::Replace
     } else if insert.on_duplicate.is_empty() {
@@ -97,6 +106,7 @@ pub(super) fn bind_insert(binder: &Binder<'_>, insert: &Insert) -> Result<Logica
         mode,
         check,
         ignore: insert.ignore,
+        sets_last_id,
     })
 }
 
@@ -354,14 +364,30 @@ fn privileges(insert: &Insert) -> PrivilegeSet {
     }
 }
 
+/// The error of the tables that the rows come from, which MySQL opens before it looks at the list of columns.
+fn error_of_opened(binder: &Binder<'_>, insert: &Insert) -> Option<Error> {
+    let InsertRows::Query(query) = &insert.rows else {
+        return None;
+    };
+    let names_before = binder.accesses.names_so_far();
+    let bound = binder.query(query, None);
+    // The columns that it names are not looked at any more.
+    binder.accesses.take_names_from(names_before);
+    bound.err().filter(is_of_opening)
+}
+
 /// Offsets of the columns that values are given for.
-fn target_columns(insert: &Insert, target: &InsertTarget) -> Result<Vec<usize>> {
+fn target_columns(binder: &Binder<'_>, insert: &Insert, target: &InsertTarget) -> Result<Vec<usize>> {
     if insert.columns.is_empty() {
         return Ok(target.columns.clone());
     }
     let mut columns = Vec::with_capacity(insert.columns.len());
     for name in &insert.columns {
         let column = assigned_column(&target.relation, name)?;
+        // Privileges are checked in the order of the list, also if a later name is wrong.
+        binder
+            .accesses
+            .writes(&target.table, &target.alias, PrivilegeSet::INSERT, &[column]);
         if columns.contains(&column) {
             return Err(Error::new(
                 errno::ER_FIELD_SPECIFIED_TWICE,

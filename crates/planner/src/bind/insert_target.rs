@@ -33,6 +33,8 @@ pub struct InsertTarget {
     pub view: Option<Arc<Table>>,
     /// The partitions that rows may go to, by position; `None`: all.
     pub partitions: Option<Vec<usize>>,
+    /// As [`LogicalInsert::sets_last_id`](crate::logical::LogicalInsert::sets_last_id).
+    pub sets_last_id: bool,
 }
 
 /// The ids of the columns. Those of the existing row are the columns' offsets. Those of the row that is
@@ -68,6 +70,7 @@ pub(super) fn bind_insert_target(
                 table: found,
                 check: None,
                 view: None,
+                sets_last_id: true,
             })
         }
     }
@@ -169,12 +172,15 @@ fn insert_through(
             .columns_of(definition, &definition.name, of_row.collect());
     }
     let named = Arc::new(named_by_view(base, definition, &offsets));
+    let mut shown = offsets.iter().flatten();
+    let sets_last_id = shown.any(|at| base.columns[*at].auto_increment);
     Ok(InsertTarget {
         alias: target.relation.alias.clone(),
         table: Arc::clone(base),
         relation: inserted_relation(binder, &named, &definition.name),
         columns: offsets.into_iter().flatten().collect(),
         check,
+        sets_last_id,
         view: Some(Arc::clone(definition)),
         partitions: match insert.partitions.is_empty() {
             true => partitions_of(&rows, target.relation.id(0)),

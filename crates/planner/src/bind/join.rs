@@ -84,10 +84,13 @@ pub(super) fn joined(
             kind,
             condition,
             subqueries,
-            lateral: right.lateral,
+            lateral: match kind {
+                WrittenKind::Right => left.lateral,
+                WrittenKind::Inner | WrittenKind::Left | WrittenKind::Straight => right.lateral,
+            },
             straight: kind == WrittenKind::Straight || hints::joins_as_written(binder),
         },
-    )?;
+    );
     Ok(From {
         rel,
         scope,
@@ -119,27 +122,18 @@ struct JoinOn {
     condition: Option<Expr>,
     /// Those of the condition.
     subqueries: Subqueries,
-    /// The right part names columns of the left one, or of what is further left.
+    /// The inner part (the right one, of RIGHT JOIN the left one) names columns of the other, or of what is further
+    /// left.
     lateral: bool,
     /// The left part is read first.
     straight: bool,
 }
 
-fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
-    let depends = on.lateral && {
-        let outer = right.outer_columns();
-        left.output().iter().any(|column| outer.contains(&column.id))
-    };
+fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Logical {
     let is_left = match on.kind {
-        WrittenKind::Right if depends => {
-            return Err(Error::internal(
-                "the right side of a RIGHT JOIN names columns of its left side",
-            ));
-        }
         WrittenKind::Right => {
             let on = JoinOn {
                 kind: WrittenKind::Left,
-                lateral: false,
                 ..on
             };
             return joined_rows(right, left, on);
@@ -147,23 +141,27 @@ fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
         WrittenKind::Left => true,
         WrittenKind::Inner | WrittenKind::Straight => false,
     };
+    let depends = on.lateral && {
+        let outer = right.outer_columns();
+        left.output().iter().any(|column| outer.contains(&column.id))
+    };
     if depends {
         let right = on.subqueries.applied_to(right);
-        return Ok(lateral(left, right, is_left, on.condition));
+        return lateral(left, right, is_left, on.condition);
     }
     if on.subqueries.is_empty() {
-        return Ok(Logical::Join(Join {
+        return Logical::Join(Join {
             kind: if is_left { JoinKind::Left } else { JoinKind::Inner },
             left: Box::new(left),
             right: Box::new(right),
             condition: on.condition,
             straight: on.straight,
-        }));
+        });
     }
     if is_left {
         // The subqueries of the condition may name columns of both sides.
         let right = filtered(on.subqueries.applied_to(right), on.condition);
-        return Ok(lateral(left, right, true, None));
+        return lateral(left, right, true, None);
     }
     let pairs = Logical::Join(Join {
         kind: JoinKind::Inner,
@@ -172,7 +170,7 @@ fn joined_rows(left: Logical, right: Logical, on: JoinOn) -> Result<Logical> {
         condition: None,
         straight: on.kind == WrittenKind::Straight,
     });
-    Ok(filtered(on.subqueries.applied_to(pairs), on.condition))
+    filtered(on.subqueries.applied_to(pairs), on.condition)
 }
 
 fn lateral(left: Logical, right: Logical, is_left: bool, condition: Option<Expr>) -> Logical {

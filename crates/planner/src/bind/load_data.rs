@@ -105,6 +105,7 @@ pub(super) fn bind_load_data(binder: &Binder<'_>, load: &ast::LoadData) -> Resul
         },
         check: target.check,
         ignore,
+        sets_last_id: target.sets_last_id,
     };
     Ok(Command::LoadData(Box::new(LoadData {
         file: load.file.clone(),

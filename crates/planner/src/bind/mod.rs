@@ -144,7 +144,9 @@ pub fn bind(parsed: &Parsed, env: &BindEnv<'_>) -> Result<Bound> {
     if parsed.assigns || !of_file.is_empty() {
         return bind_assigning(parsed, &of_file, env);
     }
-    Binder::new(env).statement(&parsed.statement)
+    let binder = Binder::new(env);
+    let bound = binder.statement(&parsed.statement);
+    bound.map_err(|error| binder.denied_before(&parsed.statement, error))
 }
 
 /// Binds a statement with `@a := x` in it. The types of the variables are a result of binding and its input
@@ -270,6 +272,8 @@ pub(crate) struct Binder<'a> {
     query_depth: Cell<usize>,
     /// How many derived tables and common table expressions are around what is being bound.
     derived_depth: Cell<usize>,
+    /// The depth of the query of EXISTS, which reads nothing of what `*` stands for there.
+    unread_stars: Cell<Option<usize>>,
     /// How many columns and common table expressions have an id.
     columns: Cell<usize>,
     table_expressions: Cell<usize>,
@@ -304,6 +308,7 @@ impl<'a> Binder<'a> {
             opened: RefCell::default(),
             query_depth: Cell::new(0),
             derived_depth: Cell::new(0),
+            unread_stars: Cell::new(None),
             columns: Cell::new(0),
             table_expressions: Cell::new(0),
             common_tables: RefCell::default(),
@@ -349,6 +354,20 @@ impl<'a> Binder<'a> {
             other => return self.definition_or_command(other),
         };
         self.bound_statement(plan)
+    }
+
+    /// The error of a statement that cannot be bound. MySQL checks the privilege on a column as it resolves its name, so
+    /// that the lack of one comes before what is wrong further on. Tables are looked up before.
+    fn denied_before(&self, statement: &Statement, error: Error) -> Error {
+        let resolves = matches!(
+            statement,
+            Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        );
+        if !resolves || table_is_there::is_of_opening(&error) || error.code == errno::ER_NOT_SUPPORTED_YET {
+            return error;
+        }
+        let denied = (self.env.check_accesses)(&self.accesses.of_failed_statement());
+        denied.err().unwrap_or(error)
     }
 
     /// A statement with what it needs besides.

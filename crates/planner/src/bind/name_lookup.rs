@@ -13,7 +13,7 @@ use super::Binder;
 use super::context::{Aggregates, Context, PendingWindow, invalid_group_function};
 use super::names::{
     FIELD_LIST, GROUP_STATEMENT, HAVING_CLAUSE, Names, ORDER_CLAUSE, Within, ambiguous_column,
-    ambiguous_text, full_name,
+    ambiguous_text, full_name, unknown_column,
 };
 use super::output::Item;
 use super::relation::Relation;
@@ -310,9 +310,14 @@ impl Names for ArgumentNames<'_> {
         }
     }
 
+    /// An aggregate of a subquery is not one of this query because it names a select item.
     fn named_within(&self, name: &ColumnName, within: Within) -> Result<Expr> {
         if let Some(column) = self.tables.scope.find(name, self.tables.clause)? {
             return Ok(self.tables.scope.column(column));
+        }
+        let is_item = || find_item(self.items, name, &self.tables, self.tables.clause);
+        if within == Within::Argument && is_item()?.is_some() {
+            return Err(unknown_column(name, self.tables.clause));
         }
         match self.item(name)? {
             Some(item) => Ok(item),

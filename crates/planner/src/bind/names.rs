@@ -35,6 +35,8 @@ pub trait Names {
 pub enum Within {
     /// HAVING, which alone may name an aggregate of a query around by its alias.
     Having,
+    /// The argument of an aggregate where the subquery may have some of its own.
+    Argument,
     Elsewhere,
 }
 

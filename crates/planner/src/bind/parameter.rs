@@ -2,15 +2,16 @@
 //!
 //! MySQL derives them when it prepares a statement, before there are any values (since 8.0.22, its work log
 //! 9384). A value that is bound later is converted to the derived type. A value of another kind makes MySQL
-//! prepare the statement again, with the types of the values. Only parameters whose type shows in the type of
-//! a result are derived here: a parameter that is compared can have the type of its value. `session` converts
-//! the values when it executes the statement.
+//! prepare the statement again, with the types of the values. Derived here are parameters whose type shows in the type of
+//! a result, and those that are read as a number of characters, digits or days. A parameter that is compared can have the
+//! type of its value, except a number beside a date. `session` converts the values when it executes the statement.
 
 use functions::{Expr, bind};
-use types::{Error, Result, SqlType, TypeKind};
+use types::{Collation, Error, Result, SqlType, TypeKind, Value};
 
 use super::Binder;
 use super::context::Context;
+use crate::env::{Calculation, MomentUse};
 use syntax::ast;
 
 /// Units of intervals that leave a date a date.
@@ -107,15 +108,28 @@ pub(super) fn operands(
                     note_row_count(binder, arg);
                 }
                 let place = place(binder, function, position, args, &bound, context.parameters);
-                if let (None, Some(ty)) = (place, of_argument(function, position, args)) {
-                    announce(binder, *index, ty);
-                }
-                // NULLIF shows a date as it was sent.
+                let place = match (place, of_argument(function, position, args)) {
+                    (None, Some(ty)) if is_read_as_count(function, position, &ty) => Some(ty),
+                    (None, Some(ty)) => {
+                        announce(binder, *index, ty);
+                        None
+                    }
+                    (place, _) => place,
+                };
+                // NULLIF shows a date or DECIMAL as it was sent.
                 let compared = match (function, place) {
-                    ("nullif", None) => beside(bound.iter()),
+                    ("nullif" | "&" | "|" | "^", None) => beside(bound.iter()),
                     _ => None,
                 };
-                of_place(binder, *index, place, compared)?
+                let is_moment = |ty: &SqlType| ty.is_temporal() || is_computed_as_integer(ty);
+                let calculation = calculation(function).filter(|_| place.is_some_and(|ty| is_moment(&ty)));
+                let moment = calculation.map_or(MomentUse::AsGiven, MomentUse::Computed);
+                as_json_text(
+                    binder,
+                    function,
+                    position,
+                    of_place(binder, *index, place, compared, moment)?,
+                )
             }
             (Some(expr), _) => expr.clone(),
             (None, arg) => {
@@ -129,6 +143,108 @@ pub(super) fn operands(
         });
     }
     Ok(all.into_iter().map(|expr| shown(binder, expr)).collect())
+}
+
+/// The text of a parameter that is a date or time where `ty`, a text, is stored: without a fraction of a second. `None`
+/// for other expressions.
+pub(super) fn text_of_moment(binder: &Binder<'_>, source: &Expr, ty: &SqlType) -> Option<Expr> {
+    let given = match source {
+        Expr::Param { ty: given, .. } if !binder.env.literal_params => given,
+        _ => return None,
+    };
+    if !given.is_temporal() || !ty.is_string() {
+        return None;
+    }
+    let text = SqlType::varchar(u32::MAX, binder.types.collation);
+    let text = bind::cast(source.clone(), text).ok()?;
+    let point = Expr::literal(Value::from("."), SqlType::varchar(1, binder.types.collation));
+    let first = Expr::literal(Value::Int(1), SqlType::BIGINT);
+    binder.call("substring_index", vec![text, point, first]).ok()
+}
+
+/// A parameter of which a column is made, by a set operation or in a new table: the column holds all values of its
+/// kind.
+pub(super) fn as_stored(binder: &Binder<'_>, source: Expr) -> Expr {
+    match source {
+        Expr::Param { index, ty, nullable } if !binder.env.literal_params => {
+            let ty = match ty.kind {
+                TypeKind::Decimal => WIDEST_DECIMAL,
+                TypeKind::VarChar if !ty.is_binary() => {
+                    SqlType::varchar(ty.length.max(GUESSED_CHARS), ty.collation)
+                }
+                _ => ty,
+            };
+            Expr::Param { index, ty, nullable }
+        }
+        other => other,
+    }
+}
+
+/// Notes the parameters that are compared with a date: a number for one of them is read as a date.
+pub(super) fn note_compared(binder: &Binder<'_>, written: &[&ast::Expr], bound: &[Expr]) {
+    let Some(places) = binder.env.places else { return };
+    let is_parameter = |written: &ast::Expr| matches!(written, ast::Expr::Parameter(_));
+    let mut others = written
+        .iter()
+        .zip(bound)
+        .filter(|(written, _)| !is_parameter(written));
+    if !others.any(|(_, other)| other.ty().is_datetime()) {
+        return;
+    }
+    for written in written {
+        if let ast::Expr::Parameter(index) = written
+            && let Some(place) = places.borrow_mut().get_mut(*index)
+            && place.announced.is_some_and(|ty| ty.is_datetime())
+        {
+            place.moment = MomentUse::Compared;
+        }
+    }
+}
+
+/// The kind of calculation that an operator makes with dates, times and years.
+fn calculation(function: &str) -> Option<Calculation> {
+    Some(match function {
+        "+" | "-" | "*" | "%" | "mod" => Calculation::Sum,
+        "/" => Calculation::Quotient,
+        "div" => Calculation::WholeQuotient,
+        "&" | "|" | "^" => Calculation::Bits,
+        _ => return None,
+    })
+}
+
+/// Whether a value of the type is an integer of its own kind.
+fn is_computed_as_integer(ty: &SqlType) -> bool {
+    matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
+}
+
+/// Whether a parameter is converted to a number where a function reads one. Others have a use for the text.
+fn is_read_as_count(function: &str, position: usize, ty: &SqlType) -> bool {
+    let reads_text = matches!(
+        (function, position),
+        ("conv", 0) | ("if" | "char" | "interval", _)
+    );
+    *ty == COUNT && !reads_text
+}
+
+/// The text of a number, date or time that is given for a parameter is binary, and so no name or path for JSON. That
+/// of a DECIMAL is not.
+fn as_json_text(binder: &Binder<'_>, function: &str, position: usize, parameter: Expr) -> Expr {
+    let is_text = match function {
+        "json_object" => position.is_multiple_of(2),
+        "json_set" | "json_insert" | "json_replace" | "json_array_append" | "json_array_insert" => {
+            !position.is_multiple_of(2)
+        }
+        "json_extract" | "json_remove" | "json_contains_path" => position > 0,
+        _ => false,
+    };
+    let ty = parameter.ty();
+    if !is_text || !binder.env.params_known || binder.env.literal_params {
+        return parameter;
+    }
+    match ty.is_integer() || ty.is_float() || ty.is_temporal() {
+        true => bind::implicit_cast(parameter, SqlType::varchar(ty.length, Collation::Binary)),
+        false => parameter,
+    }
 }
 
 /// Whether an argument is a number of rows of a window, or of parts of it.
@@ -188,18 +304,21 @@ fn of_place(
     index: usize,
     place: Option<SqlType>,
     hint: Option<SqlType>,
+    moment: MomentUse,
 ) -> Result<Expr> {
     if let Some(places) = binder.env.places
         && let Some(derived) = places.borrow_mut().get_mut(index)
     {
         derived.converted = place;
         derived.announced = place.or(derived.announced);
+        derived.moment = moment;
     }
     let parameter = binder.parameter(index, place.or(hint))?;
     match place {
-        Some(ty) if parameter.ty().is_string() && (ty.is_numeric() || ty.is_temporal()) => {
-            bind::cast(parameter, ty)
-        }
+        Some(ty) if parameter.ty().is_string() && (ty.is_numeric() || ty.is_temporal()) => match moment {
+            MomentUse::Computed(calculation) => bind::cast(parameter, calculation.number(&ty)),
+            _ => bind::cast(parameter, ty),
+        },
         _ => Ok(parameter),
     }
 }
@@ -228,15 +347,21 @@ fn place(
         false => beside(values.iter()),
     };
     match function {
-        "+" | "-" | "*" | "/" | "%" | "mod" | "div" => match beside(bound.iter()) {
+        "+" | "-" | "*" | "/" | "%" | "mod" | "div" => match operand_beside(bound.iter()) {
             None => Some(
                 around
                     .filter(SqlType::is_numeric)
                     .unwrap_or(SqlType::COMPUTED_DOUBLE),
             ),
-            Some(ty) => Some(ty).filter(SqlType::is_numeric),
+            Some(ty) => Some(ty).filter(|ty| !ty.is_string()),
         },
-        "nullif" if position == 0 && of_values(bound).is_some_and(|ty| ty.is_temporal()) => None,
+        "&" | "|" | "^" => operand_beside(bound.iter()).filter(|ty| ty.is_integer() || ty.is_temporal()),
+        "<<" | ">>" if position == 1 => Some(COUNT),
+        "nullif"
+            if position == 0 && of_values(bound).is_some_and(|ty| ty.is_temporal() || ty.is_decimal()) =>
+        {
+            None
+        }
         "coalesce" | "ifnull" | "nullif" | "greatest" | "least" | "case" => of_values(bound),
         "if" | "nth of" if position > 0 => of_values(bound.get(1..).unwrap_or_default()),
         "lag" | "lead" if position != 1 => beside(bound.iter().take(1).chain(bound.iter().skip(2))),
@@ -326,6 +451,16 @@ fn announced(ty: SqlType) -> Option<SqlType> {
 fn beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType> {
     let types: Vec<SqlType> = others.flatten().map(Expr::ty).collect();
     widest_of_kind(bind::common_type(&types))
+}
+
+/// The type of a parameter that is calculated with the others: a year or BIT stays one.
+fn operand_beside<'e>(others: impl Iterator<Item = &'e Option<Expr>>) -> Option<SqlType> {
+    let types: Vec<SqlType> = others.flatten().map(Expr::ty).collect();
+    let common = bind::common_type(&types);
+    match is_computed_as_integer(&common) {
+        true => announced(common),
+        false => widest_of_kind(common),
+    }
 }
 
 fn widest_of_kind(common: SqlType) -> Option<SqlType> {

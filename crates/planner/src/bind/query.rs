@@ -14,7 +14,7 @@ use super::bound_query::{
 use super::context::{Aggregates, Context};
 use super::names::{Names, ORDER_CLAUSE, Within, ambiguous_column, full_name, unknown_column};
 use super::subqueries::Subqueries;
-use super::{Binder, common_table, limit, select};
+use super::{Binder, common_table, limit, parameter, select};
 use crate::logical::{
     Column, ColumnId, Logical, LogicalQuery, SetColumn, SetOperation, SetOperator, columns_of,
 };
@@ -213,7 +213,7 @@ impl Binder<'_> {
         for position in 0..width {
             let exprs = operands
                 .iter()
-                .map(|operand| operand.columns[position].expr.clone());
+                .map(|operand| parameter::as_stored(self, operand.columns[position].expr.clone()));
             let mut exprs: Vec<Expr> = exprs.collect();
             strengths.push(functions::bind::strength_of(&exprs));
             types.push(as_column(functions::bind::union_type(&mut exprs, &self.types)?));
@@ -298,7 +298,10 @@ impl Binder<'_> {
     /// The query's rows with each column once, in its order and in these types.
     pub fn in_types(&self, query: BoundQuery, types: &[SqlType]) -> Logical {
         let columns = query.columns.iter().zip(types).map(|(column, ty)| {
-            let expr = Expr::column(column.id.0, column.ty, column.nullable);
+            let expr = match parameter::text_of_moment(self, &column.expr, ty) {
+                Some(text) => text,
+                None => Expr::column(column.id.0, column.ty, column.nullable),
+            };
             (self.new_column(), functions::bind::in_union(expr, *ty))
         });
         Logical::Project {

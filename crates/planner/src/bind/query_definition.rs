@@ -11,6 +11,7 @@ use types::{Collation, SqlType, TypeKind, Value};
 
 use super::Binder;
 use super::bound_query::QueryColumn;
+use super::parameter;
 
 /// Longer texts are of a TEXT type.
 const VARCHAR_CHARS_MAX: u64 = 512;
@@ -110,7 +111,15 @@ fn column_of_query(
         _ => {
             let (ty, source) = match referenced_type(column, written) {
                 Some(ty) => (ty, Source::Reference),
-                None => (column.ty, source_of(&column.expr, written)),
+                None => {
+                    let ty = match &column.expr {
+                        parameter @ Expr::Param { .. } => {
+                            parameter::as_stored(binder, parameter.clone()).ty()
+                        }
+                        _ => column.ty,
+                    };
+                    (ty, source_of(&column.expr, written))
+                }
             };
             stored_type(ty, source, target, || binder.env.group_concat_max_len)
         }
@@ -227,8 +236,14 @@ fn stored_type(ty: SqlType, source: Source, target: Target, concat_bytes: impl F
             ..SqlType::varchar(0, Collation::Binary)
         },
         _ if ty.is_integer() => integer_type(ty, source, target),
-        TypeKind::Double if ty.decimals >= SqlType::NOT_FIXED => SqlType::DOUBLE,
-        TypeKind::Float if ty.decimals >= SqlType::NOT_FIXED => SqlType::FLOAT,
+        TypeKind::Double if ty.decimals >= SqlType::NOT_FIXED => SqlType {
+            unsigned: ty.unsigned,
+            ..SqlType::DOUBLE
+        },
+        TypeKind::Float if ty.decimals >= SqlType::NOT_FIXED => SqlType {
+            unsigned: ty.unsigned,
+            ..SqlType::FLOAT
+        },
         TypeKind::Json => SqlType {
             decimals: 0,
             unsigned: false,

@@ -31,10 +31,10 @@ struct Resolved {
     aliases: HashSet<(String, String)>,
 }
 
-/// Error 1143 in place of 1054 for an account that may not read all of the first table: it does not learn
-/// which columns the table has.
-pub(super) fn hidden_column(binder: &Binder<'_>, name: &ColumnName, error: Error) -> Error {
-    if error.code != errno::ER_BAD_FIELD_ERROR {
+/// Error 1143 in place of 1054 for an account that may not read a column of this name of the first table: it does not
+/// learn which columns the table has. MySQL does so outside of subqueries and derived tables only.
+pub(super) fn hidden_column(binder: &Binder<'_>, name: &ColumnName, is_inner: bool, error: Error) -> Error {
+    if error.code != errno::ER_BAD_FIELD_ERROR || is_inner || binder.derived_depth.get() > 0 {
         return error;
     }
     let Some(table) = binder.accesses.first() else {
@@ -47,7 +47,11 @@ pub(super) fn hidden_column(binder: &Binder<'_>, name: &ColumnName, error: Error
 pub(super) fn note_column(binder: &Binder<'_>, name: &ColumnName, meant: &Expr) {
     meant.walk(&mut |expr| {
         if let Expr::Column { index, .. } = expr {
-            binder.accesses.names(ColumnId(*index));
+            let id = ColumnId(*index);
+            match binder.derived_depth.get() {
+                0 => binder.accesses.names(id),
+                _ => binder.accesses.names_if_used(id),
+            }
         }
     });
     let Some(Resolution(resolved)) = &binder.resolution else {
@@ -100,9 +104,14 @@ pub(super) fn note_table(binder: &Binder<'_>, name: &ObjectName, database: &str,
 /// Notes the columns that `*` or `t.*` stands for.
 pub(super) fn note_star(binder: &Binder<'_>, item: &SelectItem, columns: &[ColumnRef], scope: &Scope) {
     for column in columns {
-        binder
-            .accesses
-            .names_by_star(scope.relation(*column).id(column.position));
+        let relation = scope.relation(*column);
+        let id = relation.id(column.position);
+        let is_read = binder.unread_stars.get() != Some(binder.query_depth.get());
+        // The columns of a derived table have the ids of those that it names itself.
+        match is_read && (relation.table().is_some() || relation.view.is_some()) {
+            true => binder.accesses.names_by_star(id),
+            false => binder.accesses.names_if_used(id),
+        }
     }
     let Some(Resolution(resolved)) = &binder.resolution else {
         return;
@@ -128,8 +137,8 @@ pub(super) fn note_join(
     (left, right): (&Scope, &Scope),
 ) {
     for (l, r) in pairs {
-        binder.accesses.names(left.relation(*l).id(l.position));
-        binder.accesses.names(right.relation(*r).id(r.position));
+        binder.accesses.names_if_used(left.relation(*l).id(l.position));
+        binder.accesses.names_if_used(right.relation(*r).id(r.position));
     }
     let Some(Resolution(resolved)) = &binder.resolution else {
         return;
@@ -155,6 +164,14 @@ impl Relation {
             table: Some(self.alias.clone()),
             column: self.name(column.position).to_owned(),
         }
+    }
+}
+
+impl Resolution {
+    /// How many columns a `*` stands for.
+    pub fn width_of_star(&self, item: &SelectItem) -> usize {
+        let resolved = self.0.borrow();
+        resolved.stars.get(&ptr::from_ref(item)).map_or(1, Vec::len)
     }
 }
 

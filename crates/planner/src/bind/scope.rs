@@ -6,8 +6,8 @@ use types::{Result, errno};
 
 use super::context::Context;
 use super::names::{
-    FIELD_LIST, FROM_CLAUSE, HAVING_CLAUSE, Names, Within, ambiguous_column, full_name, unknown_column,
-    unknown_without_tables,
+    FIELD_LIST, FROM_CLAUSE, HAVING_CLAUSE, Names, WHERE_CLAUSE, Within, ambiguous_column, full_name,
+    unknown_column, unknown_without_tables,
 };
 use super::relation::Relation;
 use crate::logical::ColumnId;
@@ -249,9 +249,10 @@ impl ScopeNames<'_> {
                 false => unknown(),
             });
         };
-        let names = match self.in_aggregate {
-            true => outer.argument_names,
-            false => outer.names,
+        let (names, within) = match self.in_aggregate {
+            true if outer.is_argument || self.clause == WHERE_CLAUSE => (outer.argument_names, within),
+            true => (outer.argument_names, Within::Argument),
+            false => (outer.names, within),
         };
         match names.named_within(name, within) {
             Ok(column) => Ok(column),

@@ -83,7 +83,10 @@ pub(super) fn row_operand(
 pub(super) fn exists(binder: &Binder<'_>, query: &Query, context: &Context<'_>) -> Result<Expr> {
     // Nothing reads what the subquery selects, so its `*` needs no table.
     let without_star = without_star(query).or_else(|| without_distinct(query));
-    let bound = subquery(binder, without_star.as_ref().unwrap_or(query), context, true)?;
+    let around = binder.unread_stars.replace(Some(binder.query_depth.get() + 1));
+    let bound = subquery(binder, without_star.as_ref().unwrap_or(query), context, true);
+    binder.unread_stars.set(around);
+    let bound = bound?;
     let mark = binder.new_column();
     apply(ApplyKind::Exists { mark }, bound.root, context);
     Ok(Expr::truth_column(mark.0, false))

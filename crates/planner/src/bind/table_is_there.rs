@@ -114,7 +114,7 @@ fn check_written(binder: &Binder<'_>, create: &CreateTable, name: &TableName) ->
 }
 
 /// Whether the error is about the tables of a query, which are opened before anything else of it is looked at.
-fn is_of_opening(error: &Error) -> bool {
+pub(super) fn is_of_opening(error: &Error) -> bool {
     matches!(
         error.code,
         errno::ER_NO_SUCH_TABLE

@@ -56,7 +56,8 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
     let mut inner = binder_of_view(&env, &name);
     let bound = inner.query(&query, None)?;
     binder.env.schema.require_database(&name.database)?;
-    let columns = columns_of_view(binder, create, &mut query, &bound)?;
+    let names = inner.resolution.take().unwrap_or_default();
+    let columns = columns_of_view(binder, create, &mut query, (&bound, &names))?;
     let existing = binder.env.schema.table(&name.database, &name.name);
     // ALTER VIEW keeps what it does not name. With another definer the view could read more.
     let altered = existing
@@ -65,7 +66,6 @@ pub(super) fn bind_create_view(binder: &Binder<'_>, create: &CreateView) -> Resu
     let (algorithm, is_merged) = chosen_algorithm(binder, create, altered, &query);
     let is_updatable = is_merged && can_be_written(&query, &bound);
     check_can_be_made(create, &name, existing.is_some(), is_updatable)?;
-    let names = inner.resolution.take().unwrap_or_default();
     let style = Style {
         names: &names,
         charset: binder.env.collation_connection.charset().name(),
@@ -171,13 +171,13 @@ fn columns_of_view(
     binder: &Binder<'_>,
     create: &CreateView,
     query: &mut Query,
-    bound: &BoundQuery,
+    (bound, names): (&BoundQuery, &Resolution),
 ) -> Result<Vec<Column>> {
     let mut columns: Vec<Column> =
         query_definition::columns_of_query(binder, query, &bound.columns, Target::View);
-    spell_as_written(query, &mut columns);
+    spell_as_written(query, names, &mut columns);
     if create.columns.is_empty() {
-        make_unique(query, &mut columns);
+        make_unique(query, names, &mut columns);
     }
     name_blanks(&mut query.body, &mut 0);
     check_list(&create.columns)?;
@@ -200,17 +200,30 @@ fn columns_of_view(
 }
 
 /// A column that has its own spelling in results, as those of `information_schema`, is written otherwise in a view.
-fn spell_as_written(query: &mut Query, columns: &mut [Column]) {
-    let Some(items) = items_of(query).filter(|items| items.len() == columns.len()) else {
-        return;
-    };
-    for (item, column) in items.iter().zip(columns) {
+fn spell_as_written(query: &mut Query, names: &Resolution, columns: &mut [Column]) {
+    let Some(items) = items_of(query) else { return };
+    for (position, item) in of_expressions(items, names) {
         if let SelectItem::Expr { name, .. } = item
+            && let Some(column) = columns.get_mut(position)
             && types::same_name(name, &column.name)
         {
             column.name.clone_from(name);
         }
     }
+}
+
+/// The items that are no `*`, each with the position of its column.
+fn of_expressions<'q>(
+    items: &'q mut [SelectItem],
+    names: &Resolution,
+) -> impl Iterator<Item = (usize, &'q mut SelectItem)> {
+    let mut next = 0;
+    items.iter_mut().filter_map(move |item| {
+        let position = next;
+        let is_one = matches!(item, SelectItem::Expr { .. });
+        next += if is_one { 1 } else { names.width_of_star(item) };
+        is_one.then_some((position, item))
+    })
 }
 
 /// Whether rows of a merged view can be changed, as MySQL's data dictionary says.
@@ -293,23 +306,22 @@ fn algorithm_of(written: ast::ViewAlgorithm) -> view::ViewAlgorithm {
 
 /// Names a column without an alias whose text is the name of another column, or cannot be a name, as MySQL
 /// does: `Name_exp_x`, `Name_exp_1_x` ...
-fn make_unique(query: &mut Query, columns: &mut [Column]) {
+fn make_unique(query: &mut Query, names: &Resolution, columns: &mut [Column]) {
     let Some(items) = items_of(query) else { return };
-    // With a `*` before it, an item has another position. Those names come from tables.
-    if items.len() != columns.len() {
-        return;
+    // Those whose names stay, wherever they are. The columns of a `*` are among them.
+    let mut fixed = vec![true; columns.len()];
+    for (at, item) in of_expressions(items, names) {
+        if let SelectItem::Expr { aliased, expr, .. } = item
+            && let Some(stays) = fixed.get_mut(at)
+        {
+            *stays = *aliased || matches!(expr, ast::Expr::Column(_));
+        }
     }
-    // Those whose names stay, wherever they are.
-    let is_fixed = |item: &SelectItem| match item {
-        SelectItem::Expr { aliased, expr, .. } => *aliased || matches!(expr, ast::Expr::Column(_)),
-        SelectItem::All | SelectItem::AllOf(_) => true,
-    };
-    let fixed: Vec<bool> = items.iter().map(is_fixed).collect();
-    for at in 0..items.len() {
-        let SelectItem::Expr { name, .. } = &mut items[at] else {
+    for (at, item) in of_expressions(items, names) {
+        let SelectItem::Expr { name, .. } = item else {
             continue;
         };
-        if fixed[at] {
+        if fixed.get(at).is_none_or(|stays| *stays) {
             continue;
         }
         let taken = |name: &str, columns: &[Column]| {

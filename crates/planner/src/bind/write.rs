@@ -13,7 +13,7 @@ use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write_target::{WriteTarget, WriteTargets, check_keys, needs_of_target};
-use super::{Binder, filter, foreign_key, limit, literal, write_target};
+use super::{Binder, filter, foreign_key, limit, literal, parameter, write_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
@@ -22,7 +22,7 @@ use crate::logical::{
 use crate::object_access::TableNeeds;
 use crate::plan::{Locking, LockingWait, SortKey};
 use schema::privilege::PrivilegeSet;
-use syntax::ast::{self, Delete, ObjectName, OrderItem, TableRef, Update};
+use syntax::ast::{self, ColumnName, Delete, ObjectName, OrderItem, TableRef, Update};
 
 /// The place of a WITH before UPDATE or DELETE.
 const STATEMENT: QueryPlace<'static> = QueryPlace {
@@ -91,6 +91,9 @@ pub(super) fn bind_update(binder: &Binder<'_>, update: &Update) -> Result<Logica
     found_write(binder, rows, definitions, written, update.ignore)
 }
 
+/// A table, the column that is written, and what a changed row must satisfy.
+type AssignedColumn<'r> = (&'r Relation, usize, Option<LogicalRowCheck>);
+
 /// The assignments to each table.
 fn bind_assignments<'r>(
     binder: &Binder<'_>,
@@ -102,21 +105,36 @@ fn bind_assignments<'r>(
         write_target::check_limited_view(binder, scope)?;
     }
     let mut assigned = Vec::with_capacity(update.assignments.len());
+    let mut wrong = None;
     for assignment in &update.assignments {
-        let column = scope.find(&assignment.column, FIELD_LIST)?;
-        let column = column.ok_or_else(|| unknown_column(&assignment.column, FIELD_LIST))?;
-        let relation = scope.relation(column);
-        if let Some(view) = &relation.view {
-            let written = [column.position];
+        match assigned_column_of(binder, scope, &assignment.column) {
+            Ok(found) => assigned.push(found),
+            Err(error) => {
+                wrong = Some(error);
+                break;
+            }
+        }
+    }
+    let mut written: BTreeSet<ColumnId> = assigned.iter().map(|(relation, ..)| relation.id(0)).collect();
+    match (&wrong, scope.relations.as_slice()) {
+        (None, _) => write_target::check_one_table(scope, &written)?,
+        // A lone table is the one to update, whatever is wrong with the columns.
+        (Some(_), [lone]) => {
+            written.insert(lone.id(0));
+        }
+        (Some(_), _) => {}
+    }
+    write_target::writes(binder, scope, &written, PrivilegeSet::UPDATE)?;
+    for (relation, column, _) in &assigned {
+        if let Some(table) = relation.table() {
             binder
                 .accesses
-                .writes(&view.definition, &relation.alias, PrivilegeSet::UPDATE, &written);
+                .writes(table, &relation.alias, PrivilegeSet::UPDATE, &[*column]);
         }
-        assigned.push(write_target::assigned_to(binder, scope, column)?);
     }
-    let written = assigned.iter().map(|(relation, ..)| relation.id(0)).collect();
-    write_target::check_one_table(scope, &written)?;
-    write_target::writes(binder, scope, &written, PrivilegeSet::UPDATE)?;
+    if let Some(error) = wrong {
+        return Err(error);
+    }
     let fields = names(scope, FIELD_LIST);
     let context = Context {
         subqueries: Some(&rows.in_values),
@@ -125,11 +143,6 @@ fn bind_assignments<'r>(
     let mut targets = WriteTargets::new();
     for (assignment, (relation, column, check)) in update.assignments.iter().zip(assigned) {
         let value = bind_assigned(binder, assignment.value.as_ref(), relation, column, &context)?;
-        if let Some(table) = relation.table() {
-            binder
-                .accesses
-                .writes(table, &relation.alias, PrivilegeSet::UPDATE, &[column]);
-        }
         let target = targets
             .entry(relation.id(0))
             .or_insert_with(|| WriteTarget::of(relation));
@@ -137,6 +150,24 @@ fn bind_assignments<'r>(
         target.check = check;
     }
     Ok(targets)
+}
+
+/// What an assignment writes to, and what a changed row must satisfy there.
+fn assigned_column_of<'r>(
+    binder: &Binder<'_>,
+    scope: &'r Scope,
+    name: &ColumnName,
+) -> Result<AssignedColumn<'r>> {
+    let column = scope.find(name, FIELD_LIST)?;
+    let column = column.ok_or_else(|| unknown_column(name, FIELD_LIST))?;
+    let relation = scope.relation(column);
+    if let Some(view) = &relation.view {
+        let written = [column.position];
+        binder
+            .accesses
+            .writes(&view.definition, &relation.alias, PrivilegeSet::UPDATE, &written);
+    }
+    write_target::assigned_to(binder, scope, column)
 }
 
 /// The error of WHERE, if it has one.
@@ -355,10 +386,10 @@ pub(super) fn bind_assigned(
     refuse_generated(table, column)?;
     let ty = table.stored_type(column);
     let bound = binder.hinted(value, Some(ty), context)?;
-    let bound = if ty.is_numeric() {
-        literal::as_stored_number(binder, value, bound)
-    } else {
-        bound
+    let bound = match parameter::text_of_moment(binder, &bound, &ty) {
+        Some(text) => text,
+        None if ty.is_numeric() => literal::as_stored_number(binder, value, bound),
+        None => bound,
     };
     // Text that is not well formed is stored as text is, where expressions take it for bytes.
     let bound = bound.as_ill_formed().cloned().unwrap_or(bound);

@@ -4,7 +4,7 @@
 //! determined, or if all it is computed of is determined. Source: manual 12.20.4 "Detection of Functional
 //! Dependence"; SQL:1999, 4.18.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use functions::Expr;
@@ -43,16 +43,8 @@ pub fn determined(
     definitions: Definitions<'_>,
 ) -> HashSet<ColumnId> {
     let mut made = HashSet::new();
-    let mut not_null = HashSet::new();
-    rel.walk(&mut |operator| {
-        made.extend(operator.output().iter().map(|column| column.id));
-        if let Logical::Filter { predicate, .. } = operator {
-            not_null.extend(not_null_columns(predicate));
-        }
-        if let Logical::Join(join) = operator {
-            not_null.extend(join.condition.iter().flat_map(not_null_columns));
-        }
-    });
+    rel.walk(&mut |operator| made.extend(operator.output().iter().map(|column| column.id)));
+    let not_null = columns_with_values(rel);
     let mut dependence = Dependence {
         determined: given,
         made,
@@ -334,6 +326,112 @@ fn equated(condition: &Expr) -> Option<(&Expr, &Expr)> {
         },
         _ => None,
     }
+}
+
+/// Columns that the conditions of a query keep from being NULL.
+fn columns_with_values(rel: &Logical) -> HashSet<ColumnId> {
+    let mut of_marks = HashMap::new();
+    rel.walk(&mut |operator| {
+        if let Logical::Apply(apply) = operator
+            && let ApplyKind::Any { mark, condition } = &apply.kind
+            && is_joined(&apply.subquery)
+            && conjuncts(Some(condition)).iter().all(|part| is_equality(part))
+        {
+            of_marks.insert(*mark, not_null_columns(condition));
+        }
+    });
+    let mut values = ColumnsWithValues {
+        of_marks,
+        found: HashSet::new(),
+    };
+    values.below(rel, &HashSet::new());
+    values.found
+}
+
+struct ColumnsWithValues {
+    /// What has a value where `x IN (SELECT ...)` is true, by the column that says whether it is.
+    of_marks: HashMap<ColumnId, Vec<ColumnId>>,
+    found: HashSet<ColumnId>,
+}
+
+impl ColumnsWithValues {
+    /// `kept`: columns of rows that outer joins keep, whatever the conditions on the other side say. Operators come
+    /// before those below them, so conditions that make an outer join an inner one have been seen.
+    fn below(&mut self, rel: &Logical, kept: &HashSet<ColumnId>) {
+        match rel {
+            Logical::Filter { predicate, .. } => self.condition(predicate, kept),
+            Logical::Join(join) => {
+                let is_outer = join.kind == JoinKind::Left && !self.has_column_of(&join.right);
+                let kept = with_columns(kept, is_outer.then_some(&*join.left));
+                if let Some(condition) = &join.condition {
+                    self.condition(condition, &kept);
+                }
+            }
+            Logical::Apply(apply) => {
+                let is_left = matches!(apply.kind, ApplyKind::Lateral { left: true, .. });
+                let is_outer = is_left && !self.has_column_of(&apply.subquery);
+                self.below(&apply.input, kept);
+                let kept = with_columns(kept, is_outer.then_some(&*apply.input));
+                return self.below(&apply.subquery, &kept);
+            }
+            _ => {}
+        }
+        for input in rel.inputs() {
+            self.below(input, kept);
+        }
+    }
+
+    fn condition(&mut self, condition: &Expr, kept: &HashSet<ColumnId>) {
+        let marks = conjuncts(Some(condition)).into_iter().filter_map(mark_of);
+        let of_marks = marks.filter_map(|mark| self.of_marks.get(&mark)).flatten();
+        let columns = not_null_columns(condition).into_iter().chain(of_marks.copied());
+        let columns: Vec<ColumnId> = columns.filter(|id| !kept.contains(id)).collect();
+        self.found.extend(columns);
+    }
+
+    fn has_column_of(&self, rel: &Logical) -> bool {
+        rel.output().iter().any(|column| self.found.contains(&column.id))
+    }
+}
+
+fn with_columns(columns: &HashSet<ColumnId>, of: Option<&Logical>) -> HashSet<ColumnId> {
+    let more = of.into_iter().flat_map(Logical::output).map(|column| column.id);
+    columns.iter().copied().chain(more).collect()
+}
+
+/// Whether MySQL joins the rows of `x IN (SELECT ...)` like a table ("semijoin"): no set operations, aggregates or
+/// windows. Only of such does it conclude that x has a value.
+fn is_joined(subquery: &Logical) -> bool {
+    match subquery {
+        Logical::Project { input, .. }
+        | Logical::Filter { input, .. }
+        | Logical::Sort { input, .. }
+        | Logical::Distinct { input } => is_joined(input),
+        Logical::With { body, .. } => is_joined(body),
+        Logical::Aggregate {
+            input,
+            keys,
+            aggregates,
+            rollup: None,
+        } => !keys.is_empty() && aggregates.is_empty() && is_joined(input),
+        Logical::Aggregate { .. }
+        | Logical::Window { .. }
+        | Logical::SetOperation(_)
+        | Logical::Values { .. } => false,
+        _ => true,
+    }
+}
+
+/// `x IN (SELECT ...)` as a condition: the column that says whether there is such a row.
+fn mark_of(condition: &Expr) -> Option<ColumnId> {
+    match condition {
+        Expr::Call { function, args, .. } if function.0.name == "is true" => mark_of(args.first()?),
+        _ => column_of(condition),
+    }
+}
+
+fn is_equality(condition: &Expr) -> bool {
+    matches!(condition, Expr::Call { function, .. } if function.0.name == "=")
 }
 
 fn not_null_columns(condition: &Expr) -> Vec<ColumnId> {

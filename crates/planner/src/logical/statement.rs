@@ -50,6 +50,8 @@ pub struct LogicalInsert {
     /// Over the table's columns, by offset.
     pub check: Option<LogicalRowCheck>,
     pub ignore: bool,
+    /// Whether LAST_INSERT_ID() becomes the first id that is generated: not through a view without the id's column.
+    pub sets_last_id: bool,
     pub foreign_keys: Option<Arc<ForeignKeyPlan>>,
 }
 

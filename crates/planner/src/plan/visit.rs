@@ -4,6 +4,7 @@ use std::iter::successors;
 
 use functions::{Expr, RowPlace};
 use schema::model::Table;
+use syntax::ast::{IndexHint, IndexHintKind};
 use types::SqlType;
 
 use super::{
@@ -287,6 +288,17 @@ impl Plan {
 }
 
 impl TableScan {
+    /// Whether USE, FORCE and IGNORE INDEX let the rows be read by an index.
+    pub fn allows_index(&self, index: &str) -> bool {
+        let is_named = |hint: &IndexHint| hint.indexes.iter().any(|name| types::same_name(name, index));
+        let of_rows = || self.hints.iter().filter(|hint| hint.for_rows);
+        let is_ignored = of_rows().any(|hint| hint.kind == IndexHintKind::Ignore && is_named(hint));
+        let mut used = of_rows()
+            .filter(|hint| hint.kind != IndexHintKind::Ignore)
+            .peekable();
+        !is_ignored && (used.peek().is_none() || used.any(is_named))
+    }
+
     /// The table and the index that it reads.
     pub fn place(&self) -> RowPlace {
         RowPlace {

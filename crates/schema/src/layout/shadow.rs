@@ -202,11 +202,32 @@ impl ShadowLayout {
             false => (value, from),
         };
         let (value, from) = match !value.is_null() && is_copied_as_integer(from, &column.ty) {
+            true if from.kind == TypeKind::Json => {
+                let to = &SqlType::BIGINT;
+                let number = match functions::copied_json_integer(&value, &column.name, row_number, eval)? {
+                    Some(number) => number,
+                    None => functions::assign::value(value, from, to, label, row_number, eval)?,
+                };
+                (number, to)
+            }
             true => {
                 warn_of_double(&value, from, &SqlType::BIGINT, eval)?;
                 (functions::copied_integer(&value, from, eval)?, &SqlType::BIGINT)
             }
             false => (value, from),
+        };
+        let reads_decimal = !value.is_null() && from.is_string() && column.ty.is_decimal();
+        let number = match reads_decimal {
+            true => functions::copied_decimal(&value, from, eval)?,
+            false => None,
+        };
+        let of_text;
+        let (value, from) = match number {
+            Some(number) => {
+                of_text = SqlType::decimal(65, number.scale);
+                (Value::Decimal(number), &of_text)
+            }
+            None => (value, from),
         };
         let value = match *from == column.ty {
             true => value,
@@ -492,23 +513,22 @@ fn is_copied_as_text(from: &SqlType, to: &SqlType) -> bool {
 }
 
 /// Where it converts the integer: the number in a text, of which INSERT takes the bytes; all digits of a
-/// date, of which INSERT takes the year; and the integer nearest to a DOUBLE or a DECIMAL.
+/// date, of which INSERT takes the year; and the integer nearest to a DOUBLE or a DECIMAL. A DECIMAL is a signed BIGINT
+/// first for every integer type.
 fn is_copied_as_integer(from: &SqlType, to: &SqlType) -> bool {
     match to.kind {
         TypeKind::Bit => {
             let is_number = from.is_float() || from.is_decimal();
             from.is_string() || from.kind == TypeKind::Json || is_number || from.is_temporal()
         }
-        TypeKind::Year => from.is_float() || from.is_temporal(),
-        _ => false,
+        TypeKind::Year => from.is_float() || from.is_decimal() || from.is_temporal(),
+        _ => from.is_decimal() && to.is_integer(),
     }
 }
 
 /// MySQL copies from VARCHAR to VARCHAR by a function of its own, for which blanks at the end are like other characters.
 fn is_copied_as_it_is(from: &SqlType, to: &SqlType) -> bool {
-    from.kind == TypeKind::VarChar
-        && to.kind == TypeKind::VarChar
-        && from.collation.charset() == to.collation.charset()
+    from.kind == TypeKind::VarChar && to.kind == TypeKind::VarChar && from.collation == to.collation
 }
 
 /// Whether a text has more characters than its new type.

@@ -236,7 +236,7 @@ fn default_clause(table: &Table, column: &Column, style: &Style) -> Option<Strin
             Some(format!("({text})"))
         }
         Default::Literal(text) => Some(literal(column, text, &style.time_zone)),
-        _ if column.generated.is_some() => None,
+        _ if column.generated.is_some() || column.auto_increment => None,
         Default::Null | Default::None if column.nullable && !column.ty.is_blob_or_text() => {
             Some("NULL".to_owned())
         }

@@ -135,7 +135,7 @@ impl Digests {
             schema: key.schema.clone(),
             digest: Some(functions::digest_of(&key.tokens)),
             text: Some(digest.text),
-            sample: text[..text.floor_char_boundary(SAMPLE_BYTES_MAX)].to_owned(),
+            sample: syntax::without_secrets(&text[..text.floor_char_boundary(SAMPLE_BYTES_MAX)]).into_owned(),
         };
         let used = numbers.by_key.len();
         if used < self.max {
@@ -247,6 +247,10 @@ impl Digest {
             first_seen: AtomicI64::new(0),
             counters: PerCpu::new(COPIES_MAX),
         }
+    }
+
+    pub fn identity(&self) -> Arc<Identity> {
+        self.identity.read().clone()
     }
 
     /// Adds a statement that has ended at `now_us`, in microseconds since 1970.

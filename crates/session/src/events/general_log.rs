@@ -20,6 +20,7 @@ fn write_command(session: &Session, command: &str, argument: &str) {
     if session.settings.sql_log_off {
         return;
     }
+    let argument = &*syntax::without_secrets(argument);
     let log = &session.shared.events.general_log;
     let now_us = session.view().clock_us();
     if log.to_file.load(Ordering::Relaxed) {

@@ -2,7 +2,7 @@
 //!
 //! A plan has the number of its digest ([`planner::CachedPlan::digest`]), so an execution of a plan finds its
 //! counters without a lookup. [`digests`] has the counters, and [`histogram`] their latencies. Each session also has
-//! sums [`by_name`] of events. [`sums`] says what is summed up. [`table_io`] counts the rows of each table and index. [`event`] is what one statement adds, at its end ([`observe`]). [`log_file`] writes logs without ever
+//! sums [`by_name`] of events. [`sums`] says what is summed up. [`table_io`] counts the rows of each table and index. [`event`] is what one statement adds, at its end ([`observe`]). [`history`] has the last statements of each session. [`log_file`] writes logs without ever
 //! blocking a statement. [`tables`] makes the rows of `performance_schema`.
 
 pub mod by_name;
@@ -11,6 +11,7 @@ pub mod event;
 pub mod event_name;
 pub mod general_log;
 mod histogram;
+pub mod history;
 mod log_file;
 mod log_time;
 pub mod memory;

@@ -41,6 +41,7 @@ impl Shared {
         }
         if self.events.is_on() {
             process.counters.by_name.record(event, took_ns);
+            process.record(event, started, took_ns);
         }
         took
     }

@@ -2,6 +2,7 @@
 //! statement (`planner`'s `bind::parameter` infers those).
 
 use functions::{EvalContext, Expr};
+use planner::{Calculation, MomentUse};
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 /// A value for a parameter.
@@ -17,6 +18,15 @@ pub struct Expected {
     pub ty: SqlType,
     /// It becomes a value of the type. Otherwise it only matters whether it is one.
     pub converts: bool,
+    /// What is done with it, if it has the type of a date or time.
+    pub moment: MomentUse,
+}
+
+impl Expected {
+    /// Whether a value of type `ty` is converted.
+    fn takes(&self, ty: &SqlType) -> bool {
+        self.converts || self.moment == MomentUse::Compared && ty.is_numeric()
+    }
 }
 
 /// Converts values to the types of their parameters; `None` if a parameter has no type. As in MySQL, if one
@@ -31,19 +41,22 @@ pub fn convert(
     let mut all_fit = true;
     let mut converted = Vec::with_capacity(expected.len());
     for ((expected, value), ty) in expected.iter().zip(values.iter()).zip(types.iter()) {
-        let Some(Expected {
-            ty: expected,
-            converts,
-        }) = expected
-        else {
+        let Some(expected) = expected else {
             converted.push(None);
             continue;
         };
-        all_fit &= has_no_kind(value) || is_of_kind(expected, ty);
-        converted.push(converts.then(|| match value.is_null() {
-            true => Converted::Fits(Value::Null, *expected),
-            false => convert_one(*expected, value, *ty, eval),
-        }));
+        all_fit &= has_no_kind(value) || is_of_kind(&expected.ty, ty);
+        converted.push(
+            expected
+                .takes(ty)
+                .then(|| match (value.is_null(), expected.moment) {
+                    (true, _) => Converted::Fits(Value::Null, expected.ty),
+                    (false, MomentUse::Computed(calculation)) => {
+                        operand(&expected.ty, calculation, value, *ty, eval)
+                    }
+                    (false, _) => convert_one(expected.ty, value, *ty, eval),
+                }),
+        );
         all_fit &= !matches!(converted.last(), Some(Some(Converted::Other(..))));
     }
     for (position, converted) in converted.into_iter().enumerate() {
@@ -237,6 +250,54 @@ fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext
     }
 }
 
+/// A value that is calculated with beside a date, time or year: a number. A text that is none of those stays
+/// (`planner`'s `bind::parameter` reads the number in it).
+fn operand(
+    expected: &SqlType,
+    calculation: Calculation,
+    value: &Value,
+    ty: SqlType,
+    eval: &EvalContext,
+) -> Converted {
+    let number = calculation.number(expected);
+    if let Some(moment) = longer_moment(expected, value, ty, eval) {
+        return Converted::Other(moment, SqlType::datetime(6));
+    }
+    let found = match value {
+        // A year or BIT. `planner` reads any other text.
+        Value::String(_) if expected.is_integer() => None,
+        Value::String(text) => moment(expected, value, ty, eval).and_then(|(found, of)| {
+            // A date alone is the number of its day.
+            let is_day = of.is_datetime() && !functions::spells_time_of_day(text);
+            let of_day = if is_day { SqlType::DATE } else { of };
+            let found = silently(&found, of, of_day, eval)?;
+            silently(&found, of_day, number, eval)
+        }),
+        value if is_of_kind(expected, &ty) => silently(value, ty, number, eval),
+        Value::Decimal(_) => return Converted::Other(value.clone(), WIDEST),
+        value => return Converted::Other(value.clone(), ty),
+    };
+    match found {
+        Some(found) => Converted::Fits(found, number),
+        None => Converted::Fits(value.clone(), ty),
+    }
+}
+
+/// The point in time that is given where only a date or a time is expected.
+fn longer_moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<Value> {
+    let is_longer = match (expected.kind, value) {
+        (TypeKind::Date, Value::String(text)) => functions::spells_time_of_day(text),
+        (TypeKind::Time, Value::String(text)) => functions::spells_point_in_time(text),
+        (TypeKind::Date, number) => ty.is_numeric() && to_double(number) > MAX_DATE,
+        _ => false,
+    };
+    let moment = is_longer.then(|| silently(value, ty, SqlType::datetime(6), eval));
+    moment.flatten()
+}
+
+/// The largest number that is a date without a time of day.
+const MAX_DATE: f64 = 99_991_231.0;
+
 /// The type of every DECIMAL parameter.
 const WIDEST: SqlType = SqlType::decimal(65, 30);
 
@@ -279,27 +340,34 @@ fn to_double(number: &Value) -> f64 {
 
 /// The date or time in a text or number. A date with a time of day is a DATETIME, even if a DATE is expected.
 fn moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<(Value, SqlType)> {
-    /// The largest number that is a date without a time of day.
-    const MAX_DATE: i64 = 99_991_231;
     let timed = match value {
         Value::String(text) => text.contains(':'),
-        Value::Int(number) => *number > MAX_DATE,
-        _ => false,
+        number => ty.is_numeric() && to_double(number) > MAX_DATE,
     };
     let target = if timed && expected.kind == TypeKind::Date {
         SqlType::datetime(6)
     } else {
         *expected
     };
+    silently(value, ty, target, eval).map(|found| (found, target))
+}
+
+/// A value as one of type `target`, if nothing of it is lost. The number 0 is the zero date in every `sql_mode`.
+fn silently(value: &Value, ty: SqlType, target: SqlType, eval: &EvalContext) -> Option<Value> {
+    let mut sql_mode = eval.sql_mode;
+    if ty.is_numeric() && to_double(value) == 0.0 {
+        sql_mode.no_zero_date = false;
+        sql_mode.no_zero_in_date = false;
+    }
     let silent = EvalContext {
-        sql_mode: eval.sql_mode,
+        sql_mode,
         time_zone: eval.time_zone,
         now_us: eval.now_us,
         ..EvalContext::default()
     };
     let cast = functions::bind::cast(Expr::literal(value.clone(), ty), target).ok()?;
     let found = functions::eval_value(&cast, &silent).ok()?;
-    (!found.is_null() && silent.warnings.count() == 0).then_some((found, target))
+    (!found.is_null() && silent.warnings.count() == 0).then_some(found)
 }
 
 /// A number as text.
@@ -323,6 +391,7 @@ mod tests {
             &[Some(Expected {
                 ty: expected,
                 converts: true,
+                moment: MomentUse::AsGiven,
             })],
             &mut values,
             &mut types,
@@ -401,8 +470,13 @@ mod tests {
         let text = SqlType::varchar(1, Collation::DEFAULT);
         let mut values = [Value::Int(1), Value::Double(0.5), Value::from("3")];
         let mut types = [SqlType::BIGINT, SqlType::DOUBLE, text];
-        let expected = [SqlType::DOUBLE, SqlType::BIGINT, SqlType::BIGINT]
-            .map(|ty| Some(Expected { ty, converts: true }));
+        let expected = [SqlType::DOUBLE, SqlType::BIGINT, SqlType::BIGINT].map(|ty| {
+            Some(Expected {
+                ty,
+                converts: true,
+                moment: MomentUse::AsGiven,
+            })
+        });
         convert(&expected, &mut values, &mut types, &EvalContext::default());
         assert_eq!(
             types,

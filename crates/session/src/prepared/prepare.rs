@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use functions::Strictness;
-use planner::Place;
 use planner::command::Command;
 use planner::plan::ResultColumn;
+use planner::{MomentUse, Place};
 use syntax::Parsed;
 use syntax::ast::{
     Maintenance, ProgramAction, ServerShow, ShowStatement, TransactionStatement, UserStatement, ViewVerb,
@@ -45,12 +45,16 @@ pub struct Checked {
 impl Checked {
     /// `database`: the one that is selected at present.
     pub fn into_statement(self, database: Option<Arc<str>>) -> Statement {
-        let has_types = self.places.iter().any(|place| place.converted.is_some());
+        let has_types = self
+            .places
+            .iter()
+            .any(|place| place.converted.is_some() || place.moment == MomentUse::Compared);
         let of_limit = |position: usize| self.parsed.row_counts.contains(&position);
         let expected = |(position, place): (usize, &Place)| {
             (!of_limit(position)).then(|| Expected {
                 ty: place.converted.or(place.announced).unwrap_or_else(untyped),
                 converts: place.converted.is_some(),
+                moment: place.moment,
             })
         };
         let parameter_types: ParameterTypes = match has_types {

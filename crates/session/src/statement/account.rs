@@ -270,6 +270,12 @@ fn changes_only_own(client: &Client, spec: &UserSpec) -> bool {
 
 /// ALTER USER. Every account may change its own password and default roles.
 fn alter_users(session: &Session, users: &[UserSpec], if_exists: bool, now_us: i64) -> Result<Vec<Warning>> {
+    if let [spec] = users
+        && let Some(roles) = &spec.default_roles
+    {
+        // The same as SET DEFAULT ROLE, and IF EXISTS has no effect.
+        return set_default_roles(session, roles, &[(spec.user.clone(), spec.host.clone())]);
+    }
     let client = &session.client;
     let specs: Vec<UserSpec> = users.iter().map(|user| named_spec(client, user)).collect();
     if !specs.iter().all(|spec| changes_only_own(client, spec)) {

@@ -12,6 +12,46 @@ use crate::variables::{Definition, lookup};
 
 const ER_VAR_DOES_NOT_EXIST: u16 = 3615;
 
+/// Variables that can be set while the server runs, and that MySQL stores among the read-only ones, because it needs
+/// them early in its start.
+///
+/// Source: MySQL 8.0.33's answers to RESET PERSIST without PERSIST_RO_VARIABLES_ADMIN.
+const STORED_AS_READ_ONLY: [&str; 33] = [
+    "admin_ssl_ca",
+    "admin_ssl_capath",
+    "admin_ssl_cert",
+    "admin_ssl_cipher",
+    "admin_ssl_crl",
+    "admin_ssl_crlpath",
+    "admin_ssl_key",
+    "admin_tls_ciphersuites",
+    "admin_tls_version",
+    "binlog_checksum",
+    "binlog_encryption",
+    "enforce_gtid_consistency",
+    "gtid_mode",
+    "innodb_buffer_pool_size",
+    "innodb_redo_log_capacity",
+    "log_error_services",
+    "log_error_suppression_list",
+    "log_error_verbosity",
+    "replica_parallel_type",
+    "replica_parallel_workers",
+    "replica_preserve_commit_order",
+    "server_id",
+    "ssl_ca",
+    "ssl_capath",
+    "ssl_cert",
+    "ssl_cipher",
+    "ssl_crl",
+    "ssl_crlpath",
+    "ssl_key",
+    "ssl_session_cache_mode",
+    "ssl_session_cache_timeout",
+    "tls_ciphersuites",
+    "tls_version",
+];
+
 /// Fails unless the client may set the variable with SET PERSIST_ONLY.
 ///
 /// # Errors
@@ -26,6 +66,11 @@ pub(super) fn check_only(session: &Session, definition: &Definition) -> Result<(
             ),
         ));
     }
+    check_persists_only(session)
+}
+
+/// Fails with 3630 without the privileges for variables that are set at the start only.
+fn check_persists_only(session: &Session) -> Result<()> {
     let needed = ["SYSTEM_VARIABLES_ADMIN", "PERSIST_RO_VARIABLES_ADMIN"];
     match needed
         .iter()
@@ -68,9 +113,8 @@ pub(super) fn store(session: &Session, definition: &Definition, value: Option<St
 /// RESET PERSIST.
 ///
 /// # Errors
-/// 3615 for a variable that is not stored, 1227 without the privilege.
+/// 3615 for a variable that is not stored; 1227 and 3630 without the privileges that the stored ones need.
 pub(super) fn reset(session: &mut Session, name: Option<&str>, if_exists: bool) -> Result<()> {
-    session.client.check_sets_global()?;
     let shared = session.shared.clone();
     let settings = shared.engine.cluster.settings();
     let mut stored = settings.persisted()?;
@@ -88,5 +132,18 @@ pub(super) fn reset(session: &mut Session, name: Option<&str>, if_exists: bool) 
             return Ok(());
         }
     }
+    check_forgets(session, &stored)?;
     settings.forget(stored.iter().map(|record| record.name.as_str()))
+}
+
+/// Nothing is needed to forget nothing. Variables that MySQL stores as read-only ones need more than others.
+fn check_forgets(session: &Session, stored: &[Persisted]) -> Result<()> {
+    let is_read_only = |record: &Persisted| STORED_AS_READ_ONLY.contains(&record.name.as_str());
+    if !stored.iter().all(is_read_only) {
+        session.client.check_sets_global()?;
+    }
+    match stored.iter().any(is_read_only) {
+        true => check_persists_only(session),
+        false => Ok(()),
+    }
 }

@@ -16,7 +16,8 @@ use crate::session::Session;
 use crate::shared::role_names;
 use crate::table_locks::has_locks;
 use crate::variables::charset::{numbered, paired};
-use crate::variables::restricted::restriction;
+use crate::variables::definitions::Effect;
+use crate::variables::restricted::{Restriction, global_restriction, restriction, restricts_default};
 use crate::variables::settings::isolation_named;
 use crate::variables::values::{Change, follower, truncated_value};
 use crate::variables::{Definition, lookup, notices};
@@ -136,18 +137,23 @@ fn check_partial_revokes(
 
 /// Fails with 1227 unless the client may set this variable of its session.
 fn check_own(session: &Session, item: &SetItem) -> Result<()> {
-    let SetItem::Variable { name, .. } = item else {
+    let SetItem::Variable { name, value, .. } = item else {
         return Ok(());
     };
     let canonical = lookup(name).map_or(name.as_str(), |definition| definition.canonical().name);
+    if value.is_none() && !restricts_default(canonical) {
+        return Ok(());
+    }
     match restriction(canonical) {
         None => Ok(()),
-        Some(restriction) => {
-            session
-                .client
-                .check_any(restriction.label, restriction.privileges, restriction.dynamic)
-        }
+        Some(restriction) => check_restriction(session, restriction),
     }
+}
+
+fn check_restriction(session: &Session, restriction: &Restriction) -> Result<()> {
+    session
+        .client
+        .check_any(restriction.label, restriction.privileges, restriction.dynamic)
 }
 
 /// Fails unless the server would accept the value of a global item.
@@ -156,9 +162,21 @@ fn check_global(session: &Session, item: &SetItem, value: Option<Value>) -> Resu
         return session.client.check_sets_global();
     };
     let definition = lookup(name).ok_or_else(|| errors::unknown_variable(name))?;
+    if *scope != VariableScope::PersistOnly && definition.canonical().effect == Effect::Fixed {
+        // That no statement can set it comes before that the client may not.
+        return session.shared.variables.check(definition, value);
+    }
     match scope {
         VariableScope::PersistOnly => persist::check_only(session, definition)?,
-        _ => session.client.check_sets_global()?,
+        _ => {
+            session.client.check_sets_global()?;
+            let restriction = global_restriction(definition.canonical().name);
+            if let Some(restriction) =
+                restriction.filter(|_| value.is_some() || restricts_default(definition.name))
+            {
+                check_restriction(session, restriction)?;
+            }
+        }
     }
     if definition.name == "offline_mode" {
         check_ends_connections(session)?;
@@ -217,7 +235,8 @@ fn set_item(session: &mut Session, item: &SetItem, value: Option<UserVariable>) 
             client_charset::set_names(session, charset.as_deref(), collation.as_deref())
         }
         SetItem::CharacterSet(charset) => {
-            let charset = client_charset::charset_or_default(session, charset.as_deref())?;
+            let name = charset.as_deref().map(client_charset::without_old_name);
+            let charset = client_charset::charset_or_default(session, name)?;
             session.put_tracked("character_set_client", charset.name());
             session.put_tracked("character_set_results", charset.name());
             let connection = session.settings.collation_database;

@@ -33,6 +33,12 @@ const TUNING: Restriction = Restriction {
     dynamic: &["SYSTEM_VARIABLES_ADMIN", "SESSION_VARIABLES_ADMIN"],
 };
 
+const FILES: Restriction = Restriction {
+    label: "FILE",
+    privileges: &[Privilege::File],
+    dynamic: &[],
+};
+
 /// What an account needs to set a variable of its session; `None`: nothing.
 pub fn restriction(variable: &str) -> Option<&'static Restriction> {
     Some(match variable {
@@ -63,7 +69,8 @@ pub fn restriction(variable: &str) -> Option<&'static Restriction> {
         | "original_server_version"
         | "pseudo_replica_mode"
         | "pseudo_slave_mode" => &REPLICATION,
-        "internal_tmp_mem_storage_engine"
+        "innodb_strict_mode"
+        | "internal_tmp_mem_storage_engine"
         | "low_priority_updates"
         | "max_delayed_threads"
         | "max_error_count"
@@ -73,6 +80,42 @@ pub fn restriction(variable: &str) -> Option<&'static Restriction> {
         | "select_into_buffer_size"
         | "select_into_disk_sync_delay"
         | "show_old_temporals" => &TUNING,
+        "innodb_tmpdir" => &FILES,
+        _ => return None,
+    })
+}
+
+/// Whether DEFAULT as a value needs the privileges, too. InnoDB checks the privileges for its variables itself, with the
+/// value, and so it does not check DEFAULT.
+pub fn restricts_default(variable: &str) -> bool {
+    !variable.starts_with("innodb_")
+}
+
+/// What an account needs to set a variable with SET GLOBAL, beside SYSTEM_VARIABLES_ADMIN or SUPER; `None`: nothing.
+pub fn global_restriction(variable: &str) -> Option<&'static Restriction> {
+    Some(match variable {
+        "binlog_encryption" => &Restriction {
+            label: "SUPER or BINLOG_ENCRYPTION_ADMIN",
+            privileges: &[Privilege::Super],
+            dynamic: &["BINLOG_ENCRYPTION_ADMIN"],
+        },
+        "default_table_encryption" => &Restriction {
+            label: "SUPER or SYSTEM_VARIABLES_ADMIN and TABLE_ENCRYPTION_ADMIN",
+            privileges: &[Privilege::Super],
+            dynamic: &["TABLE_ENCRYPTION_ADMIN"],
+        },
+        "group_replication_consistency" => &Restriction {
+            label: "SUPER or GROUP_REPLICATION_ADMIN",
+            privileges: &[Privilege::Super],
+            dynamic: &["GROUP_REPLICATION_ADMIN"],
+        },
+        "innodb_strict_mode" => &TUNING,
+        "innodb_tmpdir" => &FILES,
+        "table_encryption_privilege_check" => &Restriction {
+            label: "SUPER",
+            privileges: &[Privilege::Super],
+            dynamic: &[],
+        },
         _ => return None,
     })
 }

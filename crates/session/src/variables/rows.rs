@@ -415,7 +415,7 @@ pub(super) const ROWS: &[Row] = &[
     ("performance_schema_events_stages_history_long_size", Global, Kind::SizeOrAuto, "0", Fixed),
     ("performance_schema_events_stages_history_size", Global, Kind::SizeOrAuto, "0", Fixed),
     ("performance_schema_events_statements_history_long_size", Global, Kind::SizeOrAuto, "0", Fixed),
-    ("performance_schema_events_statements_history_size", Global, Kind::SizeOrAuto, "0", Fixed),
+    ("performance_schema_events_statements_history_size", Global, Kind::SizeOrAuto, "10", Fixed),
     ("performance_schema_events_transactions_history_long_size", Global, Kind::SizeOrAuto, "0", Fixed),
     ("performance_schema_events_transactions_history_size", Global, Kind::SizeOrAuto, "0", Fixed),
     ("performance_schema_events_waits_history_long_size", Global, Kind::SizeOrAuto, "0", Fixed),

@@ -65,8 +65,10 @@ pub struct GeneratedClause {
 pub struct ColumnDefinition {
     pub name: String,
     pub ty: DataType,
-    /// `NULL` or `NOT NULL`, whichever was written last.
+    /// `NULL` or `NOT NULL`, whichever was written last. AUTO_INCREMENT is also NOT NULL.
     pub nullable: Option<bool>,
+    /// `NULL` was written, whatever is behind it.
+    pub says_null: bool,
     pub default: Option<DefaultClause>,
     /// `ON UPDATE CURRENT_TIMESTAMP(n)`: the precision written.
     pub on_update: Option<u8>,

@@ -3,7 +3,6 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use super::literal::unquote_name;
 use crate::ast::{
     AccountOptions, Roles, SecondPassword, Statement, TlsRequirement, UserSpec, UserStatement, current_user,
 };
@@ -59,23 +58,30 @@ pub fn drop_role(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(Statement::User(UserStatement::DropRole { roles, if_exists }))
 }
 
-/// A role: an account, whose name is not one of these words without quotes.
+/// Words that are no names of roles without quotes.
+const NO_ROLES: &[Kw] = &[
+    Kw::EVENT,
+    Kw::EXECUTE,
+    Kw::FILE,
+    Kw::NONE,
+    Kw::PROCESS,
+    Kw::PROXY,
+    Kw::RELOAD,
+    Kw::REPLICATION,
+    Kw::RESOURCE,
+    Kw::RESTART,
+    Kw::SHUTDOWN,
+    Kw::SUPER,
+];
+
+/// Whether a role of this name needs quotes.
+pub fn is_no_role(parser: &Parser<'_>) -> bool {
+    parser.is_any(NO_ROLES)
+}
+
+/// A role: an account, whose name is not one of [`NO_ROLES`].
 fn role_name(parser: &mut Parser<'_>) -> Result<(String, String)> {
-    const NO_ROLES: &[Kw] = &[
-        Kw::EVENT,
-        Kw::EXECUTE,
-        Kw::FILE,
-        Kw::NONE,
-        Kw::PROCESS,
-        Kw::PROXY,
-        Kw::RELOAD,
-        Kw::REPLICATION,
-        Kw::RESOURCE,
-        Kw::RESTART,
-        Kw::SHUTDOWN,
-        Kw::SUPER,
-    ];
-    match parser.is_any(NO_ROLES) {
+    match is_no_role(parser) {
         true => parser.fail(),
         false => account_name(parser),
     }
@@ -126,7 +132,7 @@ fn host_name(parser: &mut Parser<'_>) -> Result<String> {
     match parser.kind() {
         Kind::Text => parser.text_literal(),
         Kind::QuotedWord => {
-            let host = unquote_name(parser.word());
+            let host = parser.quoted_name();
             parser.advance();
             Ok(host)
         }

@@ -230,7 +230,7 @@ fn index_parts(parser: &mut Parser<'_>, index: &mut IndexDefinition) -> Result<(
 fn index_options(parser: &mut Parser<'_>, index: &mut IndexDefinition) -> Result<()> {
     loop {
         if parser.eat(Kw::COMMENT) {
-            index.comment = parser.text_literal()?;
+            index.comment = parser.comment()?;
         } else if parser.eat(Kw::KEY_BLOCK_SIZE) {
             parser.eat_kind(Kind::Equal);
             parser.unsigned()?;
@@ -293,6 +293,7 @@ pub fn column_definition(parser: &mut Parser<'_>, name: String) -> Result<Column
         name,
         ty,
         nullable: is_serial.then_some(false),
+        says_null: false,
         default: None,
         on_update: None,
         auto_increment: is_serial,
@@ -319,7 +320,7 @@ pub fn column_definition(parser: &mut Parser<'_>, name: String) -> Result<Column
 /// Reads one attribute. Returns false if none follows. Attributes may come in any order.
 fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> Result<bool> {
     if parser.eat(Kw::NULL) {
-        column.nullable = Some(true);
+        (column.nullable, column.says_null) = (Some(true), true);
     } else if parser.eat_all(&[Kw::NOT, Kw::NULL]) {
         column.nullable = Some(false);
     } else if parser.eat(Kw::DEFAULT) {
@@ -341,6 +342,7 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
         };
     } else if parser.eat(Kw::AUTO_INCREMENT) {
         column.auto_increment = true;
+        column.nullable = Some(false);
     } else if parser.eat(Kw::AUTO_RANDOM) {
         column.auto_random = Some(auto_random_bits(parser)?);
     } else if parser.eat_all(&[Kw::SERIAL, Kw::DEFAULT, Kw::VALUE]) {
@@ -360,7 +362,7 @@ fn column_attribute(parser: &mut Parser<'_>, column: &mut ColumnDefinition) -> R
         parser.eat(Kw::KEY);
         column.unique = true;
     } else if parser.eat(Kw::COMMENT) {
-        column.comment = Some(parser.text_literal()?);
+        column.comment = Some(parser.comment()?);
     } else if parser.eat(Kw::COLLATE) {
         if column.ty.collation.is_some() {
             let near = parser.near(parser.start());

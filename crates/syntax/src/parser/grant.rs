@@ -169,11 +169,15 @@ fn all_privileges(parser: &mut Parser<'_>) -> Result<Option<GrantedPrivileges>> 
 
 fn granted_item(parser: &mut Parser<'_>) -> Result<Item> {
     let has_host = parser.peek().kind == Kind::At;
+    if parser.kind() == Kind::Word && has_host && account::is_no_role(parser) {
+        return parser.fail();
+    }
     if parser.kind() != Kind::Word || has_host {
         return Ok(Item::Role(account::account_name(parser)?));
     }
     let start = parser.start();
-    let role = (!parser.is_reserved()).then(|| parser.word().to_string());
+    let is_role = !parser.is_reserved() && !account::is_no_role(parser);
+    let role = is_role.then(|| parser.word().to_string());
     let (name, is_long) = privilege_name(parser)?;
     let may_have_columns = matches!(name.as_str(), "SELECT" | "INSERT" | "UPDATE" | "REFERENCES");
     let columns = match may_have_columns && parser.eat_kind(Kind::LeftParen) {

@@ -46,6 +46,7 @@ pub(crate) mod transaction;
 mod unsupported;
 mod values;
 mod view;
+mod wide;
 mod window;
 mod write;
 mod xa;
@@ -361,7 +362,7 @@ impl<'a> Parser<'a> {
             Kind::Word if !self.is_reserved() && !has_carried(self.word()) && !calls::is_called(self) => {
                 self.unquoted_name()
             }
-            Kind::QuotedWord => unquote_name(self.word()),
+            Kind::QuotedWord => self.quoted_name(),
             _ => return self.fail(),
         };
         self.advance();
@@ -372,7 +373,7 @@ impl<'a> Parser<'a> {
     pub fn alias_name(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !self.is_reserved() && !has_carried(self.word()) => self.unquoted_name(),
-            Kind::QuotedWord => unquote_name(self.word()),
+            Kind::QuotedWord => self.quoted_name(),
             _ => return self.fail(),
         };
         self.advance();
@@ -390,7 +391,7 @@ impl<'a> Parser<'a> {
     pub fn any_name_behind_point(&mut self) -> Result<String> {
         let name = match self.token.kind {
             Kind::Word if !has_carried(self.word()) => self.unquoted_name(),
-            Kind::QuotedWord => unquote_name(self.word()),
+            Kind::QuotedWord => self.quoted_name(),
             _ => return self.fail(),
         };
         self.advance();
@@ -402,7 +403,19 @@ impl<'a> Parser<'a> {
         if name.starts_with('$') {
             deprecated::removed(self, "$ as the first character of an unquoted identifier");
         }
-        name.to_owned()
+        let name = name.to_owned();
+        wide::in_utf8mb3(self, name)
+    }
+
+    pub fn quoted_name(&mut self) -> String {
+        let name = unquote_name(self.word());
+        wide::in_utf8mb3(self, name)
+    }
+
+    /// The text of a COMMENT.
+    pub fn comment(&mut self) -> Result<String> {
+        let comment = self.text_literal()?;
+        Ok(wide::in_utf8mb3(self, comment))
     }
 
     /// A name or a string, as MySQL allows it for variables' values, engines, character sets.

@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::Parser;
-use super::literal::{unquote, unquote_name};
+use super::literal::unquote;
 use crate::ast::{BinaryOp, ColumnName, Expr, VariableScope};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -40,7 +40,7 @@ pub fn user_variable_spelling(parser: &mut Parser<'_>) -> Result<String> {
     parser.expect_kind(Kind::At)?;
     let adjacent = parser.start() == parser.previous_end();
     let name = match parser.kind() {
-        Kind::QuotedWord if adjacent => unquote_name(parser.word()),
+        Kind::QuotedWord if adjacent => parser.quoted_name(),
         Kind::Text if adjacent => unquote(parser.word(), parser.backslash_escapes()),
         Kind::Dot | Kind::Word | Kind::Integer | Kind::Decimal if adjacent => {
             let start = parser.start();
@@ -75,7 +75,10 @@ pub fn system_variable_name(parser: &mut Parser<'_>) -> Result<(Option<VariableS
         "persist_only" => Some(VariableScope::PersistOnly),
         _ => None,
     };
-    let second = parser.name_behind_point()?;
+    let mut second = parser.name_behind_point()?;
+    if scope.is_some() && parser.eat_kind(Kind::Dot) {
+        second = format!("{second}.{}", parser.name_behind_point()?);
+    }
     let name = if scope.is_some() {
         second
     } else {

@@ -321,7 +321,7 @@ fn partition_options(parser: &mut Parser<'_>) -> Result<PartitionOptions> {
             options.engine = Some(parser.name_or_text()?);
         } else if parser.eat(Kw::COMMENT) {
             parser.eat_kind(Kind::Equal);
-            options.comment = Some(parser.text_literal()?);
+            options.comment = Some(parser.comment()?);
         } else if parser.eat(Kw::MAX_ROWS) {
             parser.eat_kind(Kind::Equal);
             options.max_rows = Some(parser.unsigned()?);
@@ -367,7 +367,11 @@ pub fn add_partition(parser: &mut Parser<'_>) -> Result<AlterItem> {
     no_write_to_binlog(parser);
     let action = match parser.eat(Kw::PARTITIONS) {
         true => PartitionAction::AddCount(whole_number(parser)?),
-        false => PartitionAction::Add(listed_partitions(parser, Expected::default())?),
+        false if parser.kind() == Kind::LeftParen => {
+            PartitionAction::Add(listed_partitions(parser, Expected::default())?)
+        }
+        // Nothing behind it is no partition at all, which is an error of the table's method.
+        false => PartitionAction::AddCount(0),
     };
     Ok(partition(action))
 }

@@ -3,7 +3,7 @@
 use types::{Error, Result, Warning, errno};
 
 use super::literal::item_name;
-use super::{Parser, deprecated, hints, into, table_ref, window};
+use super::{Parser, deprecated, hints, into, table_ref, wide, window};
 use crate::ast::{Expr, NamedExpr, Select, SelectItem};
 use crate::lexer::echo::echo;
 use crate::lexer::keywords::Keyword as Kw;
@@ -169,25 +169,32 @@ pub fn aliased_expression(parser: &mut Parser<'_>) -> Result<Expr> {
 fn item_alias(parser: &mut Parser<'_>) -> Result<Option<String>> {
     let has_as = parser.eat(Kw::AS);
     let alias = match parser.kind() {
-        Kind::Text => parser.text_literal()?,
+        Kind::Text => {
+            let alias = parser.text_literal()?;
+            wide::check_alias(&alias)?;
+            alias
+        }
         Kind::QuotedWord => parser.alias_name()?,
         Kind::Word if has_as || !parser.is_reserved() => parser.alias_name()?,
         _ if has_as => return parser.fail(),
         _ => return Ok(None),
     };
-    Ok(Some(cut_alias(parser, alias)))
+    Ok(Some(kept_alias(parser, alias)))
 }
 
-/// An alias without its characters beyond the 256th, and MySQL's warning, which is about something else.
-fn cut_alias(parser: &mut Parser<'_>, mut alias: String) -> String {
+/// An alias without the blanks that it begins with and the characters beyond the 256th. MySQL warns of both in the same
+/// words. One of nothing but blanks is left to the checks of names.
+fn kept_alias(parser: &mut Parser<'_>, alias: String) -> String {
     const ALIAS_CHARS: usize = 256;
     const ER_REMOVED_SPACES: u16 = 1466;
-    if let Some((end, _)) = alias.char_indices().nth(ALIAS_CHARS) {
+    let is_blank = |character: char| character.is_ascii() && !character.is_ascii_graphic();
+    let start = alias.find(|character| !is_blank(character)).unwrap_or(0);
+    let kept: String = alias[start..].chars().take(ALIAS_CHARS).collect();
+    if kept.len() < alias.len() {
         let message = format!("Leading spaces are removed from name '{alias}'");
         parser.warnings.push(Warning::warning(ER_REMOVED_SPACES, message));
-        alias.truncate(end);
     }
-    alias
+    kept
 }
 
 fn clauses_of_tables(parser: &mut Parser<'_>, select: &mut Select) -> Result<()> {

@@ -152,7 +152,15 @@ fn set_clause(parser: &mut Parser<'_>, word_scope: &mut VariableScope) -> Result
     if parser.is_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL]) && parser.peek().kind == Kind::Dot {
         return parser.fail();
     }
-    match parser.eat_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL, Kw::PERSIST, Kw::PERSIST_ONLY]) {
+    // Other than those words, `persist` directly before a point is the beginning of a name.
+    let is_name = parser.is_any(&[Kw::PERSIST, Kw::PERSIST_ONLY])
+        && parser.peek().kind == Kind::Dot
+        && parser.peek().start == parser.token.end;
+    let scope = match is_name {
+        true => None,
+        false => parser.eat_any(&[Kw::SESSION, Kw::LOCAL, Kw::GLOBAL, Kw::PERSIST, Kw::PERSIST_ONLY]),
+    };
+    match scope {
         None => {}
         Some(Kw::GLOBAL) => *word_scope = VariableScope::Global,
         Some(Kw::PERSIST) => *word_scope = VariableScope::Persist,

@@ -68,7 +68,7 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
         options.pre_split_regions = Some(parser.unsigned()?);
     } else if parser.eat(Kw::COMMENT) {
         parser.eat_kind(Kind::Equal);
-        options.comment = Some(parser.text_literal()?);
+        options.comment = Some(parser.comment()?);
     } else if parser.is(Kw::DEFAULT) || parser.is_any(&[Kw::CHARACTER, Kw::CHARSET, Kw::CHAR, Kw::COLLATE]) {
         parser.eat(Kw::DEFAULT);
         charset_option(parser, options)?;

@@ -2,7 +2,8 @@
 
 use super::operators;
 use super::printer::Printer;
-use crate::ast::{BinaryOp, Expr, Quantifier, TruthTest, UnaryOp};
+use super::subquery_test::{SubqueryTest, is_in_subquery, subquery_test};
+use crate::ast::{BinaryOp, Expr, Quantifier, Query, QueryBody, TruthTest, UnaryOp};
 
 /// Functions whose result is a truth value in MySQL.
 const TRUTH_FUNCTIONS: &[&str] = &[
@@ -66,6 +67,7 @@ pub fn condition(printer: &mut Printer<'_>, expr: &Expr) {
     if is_truth(expr) {
         return printer.expr(expr);
     }
+    printer.is_filter = false;
     compared_with_zero(printer, "<>", expr);
 }
 
@@ -78,17 +80,41 @@ fn compared_with_zero(printer: &mut Printer<'_>, operator: &str, expr: &Expr) {
 }
 
 /// Operands of AND and OR.
-pub fn conditions(printer: &mut Printer<'_>, operator: &str, list: &[Expr]) {
+pub fn conditions(printer: &mut Printer<'_>, operator: &str, list: &[Expr], is_filter: bool) {
     printer.put("(");
-    printer.separated(list, operator, Printer::condition);
+    printer.separated(list, operator, |printer, expr| {
+        printer.is_filter = is_filter;
+        printer.condition(expr);
+    });
     printer.put(")");
 }
 
 /// `NOT expr`.
-pub fn negation(printer: &mut Printer<'_>, expr: &Expr) {
+pub fn negation(printer: &mut Printer<'_>, expr: &Expr, is_filter: bool) {
     match expr {
-        Expr::And(list) => negations(printer, " or ", list),
-        Expr::Or(list) => negations(printer, " and ", list),
+        Expr::And(list) => negations(printer, " or ", list, is_filter),
+        Expr::Or(list) => negations(printer, " and ", list, is_filter),
+        Expr::Exists(query) if is_filter => {
+            exists(printer, query);
+            printer.put(" is false");
+        }
+        Expr::Exists(query) => {
+            printer.put("(not ");
+            exists(printer, query);
+            printer.put(")");
+        }
+        Expr::InSubquery {
+            operand,
+            query,
+            negated: false,
+        }
+        | Expr::Quantified {
+            op: BinaryOp::Equal,
+            operand,
+            quantifier: Quantifier::Any,
+            query,
+        } => not_in(printer, operand, query, is_filter),
+        Expr::InSubquery { operand, query, .. } => operators::in_subquery(printer, operand, query),
         // MySQL applies NOT to the first operand.
         Expr::Binary {
             op: BinaryOp::Xor,
@@ -96,7 +122,7 @@ pub fn negation(printer: &mut Printer<'_>, expr: &Expr) {
             right,
         } => {
             printer.put("(");
-            negation(printer, left);
+            negation(printer, left, false);
             printer.put(" xor ");
             printer.condition(right);
             printer.put(")");
@@ -135,23 +161,61 @@ pub fn negation(printer: &mut Printer<'_>, expr: &Expr) {
         Expr::Unary {
             op: UnaryOp::Not,
             operand,
-        } => printer.condition(operand),
+        } => {
+            printer.is_filter = is_filter;
+            printer.condition(operand);
+        }
         _ if is_truth(expr) => printer.not(|printer| printer.expr(expr)),
         _ => compared_with_zero(printer, "=", expr),
     }
 }
 
-fn negations(printer: &mut Printer<'_>, operator: &str, list: &[Expr]) {
+fn negations(printer: &mut Printer<'_>, operator: &str, list: &[Expr], is_filter: bool) {
     printer.put("(");
-    printer.separated(list, operator, negation);
+    printer.separated(list, operator, |printer, expr| negation(printer, expr, is_filter));
     printer.put(")");
 }
 
+fn exists(printer: &mut Printer<'_>, query: &Query) {
+    printer.put("exists");
+    operators::subquery(printer, query);
+}
+
+/// `operand NOT IN (query)`. MySQL compares with the row of a query without tables.
+pub fn not_in(printer: &mut Printer<'_>, operand: &Expr, query: &Query, is_filter: bool) {
+    let is_row = matches!(&query.body, QueryBody::Select(select) if select.from.is_empty());
+    if is_row {
+        return printer.not(|printer| operators::in_subquery(printer, operand, query));
+    }
+    if is_filter {
+        operators::in_subquery(printer, operand, query);
+        return printer.put(" is false");
+    }
+    operators::put_operand(printer, operand);
+    printer.put(" not in ");
+    operators::subquery(printer, query);
+}
+
+fn put_subquery_test(printer: &mut Printer<'_>, found: &SubqueryTest<'_>) {
+    match found.tested {
+        Expr::InSubquery { operand, query, .. } => operators::in_subquery(printer, operand, query),
+        tested => printer.expr(tested),
+    }
+    printer.put(if found.negated { " is not " } else { " is " });
+    printer.put(if found.is_true { "true" } else { "false" });
+}
+
 pub fn truth_test(printer: &mut Printer<'_>, operand: &Expr, test: TruthTest, negated: bool) {
+    if let Some(found) = subquery_test(operand, test, negated) {
+        return put_subquery_test(printer, &found);
+    }
     printer.put("(");
     let name = match test {
         TruthTest::Null | TruthTest::Unknown => {
-            operators::put_operand(printer, operand);
+            match is_in_subquery(operand) {
+                true => printer.expr(operand),
+                false => operators::put_operand(printer, operand),
+            }
             "null"
         }
         TruthTest::True => {

@@ -5,10 +5,12 @@ use types::Charset;
 use super::printer::Printer;
 use super::{cast, condition, function, operators, window};
 use crate::ast::{
-    CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, TemporalKind, UnaryOp, VariableScope,
+    BinaryOp, CastType, ColumnName, Expr, Introducer, NumberText, OrderItem, Quantifier, TemporalKind,
+    UnaryOp, VariableScope,
 };
 
 pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
+    let is_filter = std::mem::take(&mut printer.is_filter);
     match expr {
         Expr::Null => printer.put("NULL"),
         Expr::Bool(true) => printer.put("true"),
@@ -30,10 +32,10 @@ pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
         Expr::SystemVariable { scope, name } => system_variable(printer, *scope, name),
         Expr::UserVariable(name) => user_variable(printer, name),
         Expr::Assign { name, value } => assignment(printer, name, value),
-        Expr::Unary { op, operand } => unary(printer, *op, operand),
+        Expr::Unary { op, operand } => unary(printer, *op, operand, is_filter),
         Expr::Binary { op, left, right } => operators::binary(printer, *op, left, right),
-        Expr::And(list) => condition::conditions(printer, " and ", list),
-        Expr::Or(list) => condition::conditions(printer, " or ", list),
+        Expr::And(list) => condition::conditions(printer, " and ", list, is_filter),
+        Expr::Or(list) => condition::conditions(printer, " or ", list, is_filter),
         Expr::Is {
             operand,
             test,
@@ -101,9 +103,16 @@ pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
             operand,
             query,
             negated,
-        } => negatable(printer, *negated, |printer| {
-            operators::in_subquery(printer, operand, query)
-        }),
+        } => match negated {
+            true => condition::not_in(printer, operand, query, is_filter),
+            false => operators::in_subquery(printer, operand, query),
+        },
+        Expr::Quantified {
+            op: BinaryOp::NotEqual,
+            operand,
+            quantifier: Quantifier::All,
+            query,
+        } => condition::not_in(printer, operand, query, is_filter),
         Expr::Quantified {
             op,
             operand,
@@ -226,9 +235,9 @@ fn regexp(printer: &mut Printer<'_>, operand: &Expr, pattern: &Expr) {
     printer.put(")");
 }
 
-fn unary(printer: &mut Printer<'_>, op: UnaryOp, operand: &Expr) {
+fn unary(printer: &mut Printer<'_>, op: UnaryOp, operand: &Expr, is_filter: bool) {
     match op {
-        UnaryOp::Not => condition::negation(printer, operand),
+        UnaryOp::Not => condition::negation(printer, operand, is_filter),
         UnaryOp::Minus | UnaryOp::BitNot => {
             printer.put(if op == UnaryOp::Minus { "-(" } else { "~(" });
             printer.expr(operand);

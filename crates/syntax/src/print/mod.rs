@@ -21,6 +21,7 @@ mod position;
 mod printer;
 mod query;
 mod style;
+mod subquery_test;
 mod window;
 
 pub use style::{AsWritten, Names, Style};
@@ -49,9 +50,15 @@ impl Printer<'_> {
         expr::expr(self, expr);
     }
 
-    /// A condition: an operand of AND, OR, XOR and IS TRUE, or the whole of WHERE, HAVING and ON.
+    /// A condition: an operand of AND, OR, XOR and IS TRUE, or a [filter](Self::filter).
     fn condition(&mut self, expr: &Expr) {
         condition::condition(self, expr);
+    }
+
+    /// The whole of WHERE, HAVING and ON.
+    fn filter(&mut self, expr: &Expr) {
+        self.is_filter = true;
+        self.condition(expr);
     }
 
     fn query(&mut self, query: &Query) {

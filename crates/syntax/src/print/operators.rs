@@ -1,7 +1,8 @@
 //! Operators and their operands.
 
 use super::printer::Printer;
-use crate::ast::{BinaryOp, Expr, Quantifier, Query};
+use super::subquery_test::is_subquery_test;
+use crate::ast::{BinaryOp, Expr, Quantifier, Query, UnaryOp};
 
 /// A query that is an operand.
 pub fn subquery(printer: &mut Printer<'_>, query: &Query) {
@@ -48,18 +49,25 @@ pub fn infix(printer: &mut Printer<'_>, operator: &str, left: &Expr, right: &Exp
 
 /// An operand. Expressions that are printed without parentheses get them here.
 pub fn put_operand(printer: &mut Printer<'_>, expr: &Expr) {
-    let is_open = match expr {
-        Expr::InSubquery { negated, .. } => !negated,
-        Expr::Quantified { .. } | Expr::Over { .. } => true,
-        Expr::Function { name, .. } => name == "member of",
-        _ => false,
-    };
-    if is_open {
+    if is_open(expr) {
         printer.put("(");
         printer.expr(expr);
         return printer.put(")");
     }
     printer.expr(expr);
+}
+
+fn is_open(expr: &Expr) -> bool {
+    match expr {
+        Expr::InSubquery { .. } | Expr::Quantified { .. } | Expr::Over { .. } => true,
+        Expr::Is { operand, test, .. } => is_subquery_test(operand, *test),
+        Expr::Function { name, .. } => name == "member of",
+        Expr::Unary {
+            op: UnaryOp::Not,
+            operand,
+        } => !matches!(**operand, Expr::Over { .. } | Expr::Function { .. }) && is_open(operand),
+        _ => false,
+    }
 }
 
 pub fn between(printer: &mut Printer<'_>, operand: &Expr, low: &Expr, high: &Expr, negated: bool) {
@@ -110,9 +118,6 @@ pub fn quantified(
 ) {
     match (op, quantifier) {
         (BinaryOp::Equal, Quantifier::Any) => in_subquery(printer, operand, query),
-        (BinaryOp::NotEqual, Quantifier::All) => {
-            printer.not(|printer| in_subquery(printer, operand, query));
-        }
         _ => {
             put_operand(printer, operand);
             printer.put(" ");

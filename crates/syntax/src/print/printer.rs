@@ -9,6 +9,9 @@ pub struct Printer<'a> {
     /// Whether select items without an alias are printed with their names. In a subquery that is an operand
     /// they are not, because nothing refers to them.
     pub names_items: bool,
+    /// The next expression is a part of WHERE, HAVING or ON that AND and OR make of such parts: it holds or does not, and
+    /// NULL is as false.
+    pub is_filter: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -17,6 +20,7 @@ impl<'a> Printer<'a> {
             style,
             text: String::new(),
             names_items: true,
+            is_filter: false,
         }
     }
 

@@ -130,7 +130,7 @@ fn put_select(printer: &mut Printer<'_>, select: &Select) {
         } else {
             " where "
         });
-        printer.condition(filter);
+        printer.filter(filter);
     }
     if !select.group_by.is_empty() {
         printer.put(" group by ");
@@ -143,7 +143,7 @@ fn put_select(printer: &mut Printer<'_>, select: &Select) {
     }
     if let Some(having) = &select.having {
         printer.put(" having ");
-        printer.condition(having);
+        printer.filter(having);
     }
     window::windows(printer, &select.windows);
 }
@@ -281,7 +281,7 @@ fn join_condition(printer: &mut Printer<'_>, join: &Join) {
         JoinCondition::None => {}
         JoinCondition::On(condition) => {
             printer.put(" on(");
-            printer.condition(condition);
+            printer.filter(condition);
             printer.put(")");
         }
         JoinCondition::Using(_) | JoinCondition::Natural => {

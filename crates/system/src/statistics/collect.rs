@@ -97,12 +97,23 @@ pub fn collect(
     Ok(collector.finish(sampled, rows))
 }
 
+/// Whether the table's statistics are about a column. A virtual column without an index is not computed for them: its
+/// expression may be expensive, or fail.
+fn is_collected(table: &Table, offset: usize) -> bool {
+    let column = &table.columns[offset];
+    let has_index = || {
+        let mut parts = table.indexes.iter().flat_map(|index| &index.parts);
+        parts.any(|part| part.column == offset)
+    };
+    column.state == SchemaState::Public && (!column.is_virtual() || has_index())
+}
+
 impl<'a> Collector<'a> {
     fn new(table: &'a Table, only: Option<&[Wanted]>) -> Result<Self> {
         let offsets: Vec<usize> = match only {
             Some(wanted) => wanted.iter().map(|wanted| wanted.column).collect(),
             None => (0..table.columns.len())
-                .filter(|&offset| table.columns[offset].state == SchemaState::Public)
+                .filter(|&offset| is_collected(table, offset))
                 .collect(),
         };
         let column = |&offset: &usize| Column {

@@ -17,7 +17,7 @@ use std::hash::{Hash, Hasher};
 
 use arrow::datatypes::i256;
 
-pub use text::ParsedDecimal;
+pub use text::{Cut, ParsedDecimal};
 
 /// An exact number: `unscaled / 10^scale`. Columns hold at most 65 digits, at most 30 of them after the
 /// point.

@@ -18,6 +18,28 @@ pub struct ParsedDecimal {
     pub overflow: bool,
     /// Digits after the thirtieth fractional one were rounded away, and not all of them were zero.
     pub rounded: bool,
+    /// Where MySQL's buffer of nine groups of nine digits, which do not reach over the point, is too short.
+    pub cut: Option<Cut>,
+}
+
+/// What does not fit into MySQL's buffer for a decimal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    Integer,
+    Fraction,
+}
+
+/// `DECIMAL_BUFF_LENGTH`, and `DIG_PER_DEC1` of each.
+const GROUPS: i64 = 9;
+const GROUP_DIGITS: i64 = 9;
+
+fn cut(before_point: i64, behind_point: i64) -> Option<Cut> {
+    let groups = |digits: i64| (digits.max(0) + GROUP_DIGITS - 1) / GROUP_DIGITS;
+    match groups(before_point) {
+        integer if integer > GROUPS => Some(Cut::Integer),
+        integer if integer + groups(behind_point) > GROUPS => Some(Cut::Fraction),
+        _ => None,
+    }
 }
 
 impl Decimal {
@@ -36,6 +58,7 @@ impl Decimal {
             consumed: 0,
             overflow: false,
             rounded: false,
+            cut: None,
         };
         let mut at = text.iter().take_while(|b| is_space(b)).count();
         let negative = match text.get(at) {
@@ -148,6 +171,7 @@ fn assemble(integer: &[u8], fraction: &[u8], exponent: i32, negative: bool) -> P
         consumed: 0,
         overflow: false,
         rounded: all().skip(kept as usize).any(|d| d != 0),
+        cut: cut(point, total - point),
     };
     let round_up = point + scale >= 0 && all().nth(kept as usize).is_some_and(|d| d >= 5);
     let significant = all().skip_while(|d| *d == 0).count() as i64;

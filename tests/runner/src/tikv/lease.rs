@@ -145,11 +145,8 @@ fn pause_is_waited_for(cluster: &Cluster, server: &Server) -> Result<(), String>
         let id = killed.connection_id();
         let killed = run(killed, POINT_READ);
         running.extend(connections.drain(..).zip(STATEMENTS).map(|(c, sql)| run(c, sql)));
-        // A KILL that comes before the statement is forgotten.
-        while !killed.is_finished() {
-            thread::sleep(Duration::from_millis(300));
-            killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
-        }
+        thread::sleep(Duration::from_secs(1));
+        killer.query_drop(format!("KILL QUERY {id}")).map_err(text)?;
         match killed.join().map_err(|_| "a thread panicked")? {
             Err(error) if code(&error) == INTERRUPTED => Ok(running),
             other => Err(format!("killed while it waited: {other:?}")),

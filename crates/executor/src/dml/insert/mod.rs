@@ -385,7 +385,9 @@ impl Insert<'_> {
     fn note_id(&mut self, row: &NewRow) {
         if let Some(id) = row.generated {
             let first = *self.result.generated_id.get_or_insert(id);
-            self.ctx.eval.generated_id.store(first, Ordering::Relaxed);
+            if self.plan.sets_last_id {
+                self.ctx.eval.generated_id.store(first, Ordering::Relaxed);
+            }
         }
         self.note_last_id(row);
     }

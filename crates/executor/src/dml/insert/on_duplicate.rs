@@ -97,12 +97,12 @@ impl<'p> OnDuplicate<'p> {
         for (position, subqueries) in &self.subqueries {
             let done = self.update.assignments.len() - rest.len();
             let (before, after) = rest.split_at(position.saturating_sub(done).min(rest.len()));
-            assign_row(self.table, before, &mut new, number, nulls, ctx.eval)?;
+            assign_row(self.table, before, &mut new, number, (nulls, true), ctx.eval)?;
             rest = after;
             let values = subqueries.run(&new, writer.txn, ctx)?;
             new.extend(values);
         }
-        assign_row(self.table, rest, &mut new, number, nulls, ctx.eval)?;
+        assign_row(self.table, rest, &mut new, number, (nulls, true), ctx.eval)?;
         new.truncate(old.row.len());
         if is_same_row(&new, &old.row) {
             return Ok(Changed {

@@ -280,7 +280,7 @@ impl<'p> RowMaker<'p> {
         let Some(ids) = &self.ids else { return Ok(()) };
         let (id, value) = ids.generate_alone(self.ctx)?;
         if let Some(cell) = row.values.get_mut(ids.column) {
-            *cell = value;
+            ids.set(cell, value);
         }
         row.generated = Some(id);
         Ok(())
@@ -300,7 +300,7 @@ impl<'p> RowMaker<'p> {
             return false;
         };
         if let Some(cell) = row.values.get_mut(ids.column) {
-            *cell = value;
+            ids.set(cell, value);
         }
         row.generated = Some(id);
         true
@@ -395,7 +395,7 @@ impl<'p> RowMaker<'p> {
         {
             if ids.asks_for_id(cell) {
                 let (id, value) = ids.generate(self.row_number, rows_left, self.ctx)?;
-                *cell = value;
+                ids.set(cell, value);
                 generated = Some(id);
             } else {
                 ids.check_explicit(self.ctx)?;

@@ -14,6 +14,7 @@ mod setup;
 mod table;
 mod table_io;
 mod threads;
+mod tls_channel;
 mod user_variables;
 mod variables_info;
 
@@ -24,7 +25,7 @@ use types::Result;
 use crate::view::SessionView;
 use table::{Emptied, MeasuredTable, Row};
 
-static TABLES: [MeasuredTable; 24] = [
+static TABLES: [MeasuredTable; 26] = [
     by_thread::STATUS,
     by_thread::VARIABLES,
     connect_attributes::OF_ACCOUNT,
@@ -32,6 +33,7 @@ static TABLES: [MeasuredTable; 24] = [
     connections::ACCOUNTS,
     connections::HOSTS,
     connections::USERS,
+    current::HISTORY,
     current::STATEMENTS,
     digests::SUMMARY,
     histograms::BY_DIGEST,
@@ -47,6 +49,7 @@ static TABLES: [MeasuredTable; 24] = [
     table_io::BY_INDEX,
     table_io::BY_TABLE,
     threads::THREADS,
+    tls_channel::STATUS,
     user_variables::USER_VARIABLES,
     variables_info::VARIABLES_INFO,
 ];

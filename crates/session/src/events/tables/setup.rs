@@ -43,7 +43,7 @@ fn setup_consumers(view: SessionView<'_>) -> Vec<Row> {
         ("events_stages_history_long", false),
         ("events_statements_cpu", false),
         ("events_statements_current", true),
-        ("events_statements_history", false),
+        ("events_statements_history", true),
         ("events_statements_history_long", false),
         ("events_transactions_current", false),
         ("events_transactions_history", false),
