@@ -24,12 +24,7 @@ pub struct CertificateDates {
 impl CertificateDates {
     /// `None`: these bytes are no certificate.
     pub fn of(certificate: &[u8]) -> Option<Self> {
-        let mut signed = Der(certificate).inside(SEQUENCE)?.inside(SEQUENCE)?;
-        if signed.0.first() == Some(&VERSION) {
-            signed.next()?;
-        }
-        let _serial_number = signed.next()?;
-        let _algorithm = signed.next()?;
+        let mut signed = Der::from_issuer_on(certificate)?;
         let _issuer = signed.next()?;
         let mut validity = signed.inside(SEQUENCE)?;
         Some(Self {
@@ -76,12 +71,7 @@ const VERSION: u8 = 0xA0;
 impl CertificateNames {
     /// `None`: these bytes are no certificate.
     pub fn of(certificate: &[u8]) -> Option<Self> {
-        let mut signed = Der(certificate).inside(SEQUENCE)?.inside(SEQUENCE)?;
-        if signed.0.first() == Some(&VERSION) {
-            signed.next()?;
-        }
-        let _serial_number = signed.next()?;
-        let _algorithm = signed.next()?;
+        let mut signed = Der::from_issuer_on(certificate)?;
         let issuer = signed.inside(SEQUENCE)?;
         let _validity = signed.next()?;
         let subject = signed.inside(SEQUENCE)?;
@@ -96,6 +86,17 @@ impl CertificateNames {
 struct Der<'a>(&'a [u8]);
 
 impl<'a> Der<'a> {
+    /// What a certificate says, from its issuer on.
+    fn from_issuer_on(certificate: &'a [u8]) -> Option<Self> {
+        let mut signed = Der(certificate).inside(SEQUENCE)?.inside(SEQUENCE)?;
+        if signed.0.first() == Some(&VERSION) {
+            signed.next()?;
+        }
+        let _serial_number = signed.next()?;
+        let _algorithm = signed.next()?;
+        Some(signed)
+    }
+
     /// The next element: its tag and what is in it.
     fn next(&mut self) -> Option<(u8, &'a [u8])> {
         let (&tag, rest) = self.0.split_first()?;

@@ -16,6 +16,7 @@
 //!   [`command`]: everything else. [`stored`], [`table_expressions`]: the expressions of a definition.
 
 mod added_index;
+mod aggregates;
 mod alter;
 mod alter_partitions;
 mod block;
