@@ -1,13 +1,15 @@
 //! Expressions: names resolved, calls bound by `functions::bind`.
 
 use functions::Expr;
+use functions::aggregate::{self, AggregateCall};
 use functions::bind;
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
+use super::aggregates::{bound_arguments, home_of, strength_of, unknown_position};
 use super::block::value_of_subquery;
 use super::bound_rows::operand_columns;
 use super::collation::collation_named;
-use super::context::{Context, invalid_group_function};
+use super::context::{Aggregates, Context, invalid_group_function};
 use super::literal::wants_number;
 use super::names::FromWithin;
 use super::parameter::GUESSED_CHARS;
@@ -255,7 +257,7 @@ impl Binder<'_> {
         Expr::literal(Value::String(word.to_owned()), ty)
     }
 
-    pub(super) fn list(&self, list: &[ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
+    fn list(&self, list: &[ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
         list.iter().map(|item| self.scalar(item, context)).collect()
     }
 
@@ -591,7 +593,7 @@ impl Binder<'_> {
     }
 
     /// Arguments for JSON, where conditions with subqueries are `true` and `false`: their columns are numbers.
-    pub(super) fn as_truths(&self, written: &[ast::Expr], bound: Vec<Expr>) -> Result<Vec<Expr>> {
+    fn as_truths(&self, written: &[ast::Expr], bound: Vec<Expr>) -> Result<Vec<Expr>> {
         let truth = |(written, bound)| match written {
             &ast::Expr::Exists(_) | &ast::Expr::InSubquery { .. } | &ast::Expr::Quantified { .. } => {
                 self.call("=", vec![bound, Expr::literal(Value::Int(1), SqlType::BIGINT)])
@@ -599,6 +601,91 @@ impl Binder<'_> {
             _ => Ok(bound),
         };
         written.iter().zip(bound).map(truth).collect()
+    }
+
+    /// ANY_VALUE(x): the first row's, in a query with groups.
+    fn any_value(&self, arg: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
+        if !context.grouped || context.aggregates.is_none() || arg.has_aggregate() {
+            return self.scalar(arg, context);
+        }
+        let bound = self.scalar(arg, &context.inside_aggregate())?;
+        self.collect("any_value", vec![bound], false, context)
+    }
+
+    fn aggregate(
+        &self,
+        name: &str,
+        distinct: bool,
+        args: &[ast::Expr],
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let (mut bound, place) = bound_arguments(context, |inside| self.arguments(name, args, inside))?;
+        if name.starts_with("json_") {
+            bound = self.as_truths(args, bound)?;
+        }
+        self.collect(name, bound, distinct, &place)
+    }
+
+    /// Adds a call to the query's aggregates, unless it is there already.
+    fn collect(&self, name: &str, args: Vec<Expr>, distinct: bool, context: &Context<'_>) -> Result<Expr> {
+        self.add_aggregate(aggregate::bind(name, args, distinct, &self.types)?, context)
+    }
+
+    fn group_concat(
+        &self,
+        distinct: bool,
+        args: &[ast::Expr],
+        order_by: &[ast::OrderItem],
+        separator: &str,
+        context: &Context<'_>,
+    ) -> Result<Expr> {
+        let (bound, place) = bound_arguments(context, |inside| self.list(args, inside))?;
+        let inside = context.inside_aggregate();
+        let mut order = Vec::with_capacity(order_by.len());
+        for item in order_by {
+            let key = match &item.expr {
+                // A literal that was taken out of the text might be a position.
+                ast::Expr::Parameter(_) if self.types.literal_params => {
+                    return Err(Error::internal(
+                        "GROUP_CONCAT: the text has to be bound as it stands",
+                    ));
+                }
+                ast::Expr::Number(ast::NumberText::Integer(position)) => {
+                    let at = position.parse::<usize>().ok().and_then(|p| p.checked_sub(1));
+                    let arg = at.and_then(|at| bound.get(at));
+                    arg.cloned().ok_or_else(|| unknown_position(position))?
+                }
+                key => self.scalar(key, &inside)?,
+            };
+            order.push((key, item.descending));
+        }
+        let call = aggregate::bind_group_concat(bound, distinct, order, separator.to_owned(), &self.types)?;
+        self.add_aggregate(call, &place)
+    }
+
+    /// The result of a call. It is one of a query around if its arguments name columns of that alone.
+    fn add_aggregate(&self, call: AggregateCall, context: &Context<'_>) -> Result<Expr> {
+        let aggregates = home_of(&call, context).ok_or_else(invalid_group_function)?;
+        let column = self.aggregate_column(&call, aggregates);
+        Ok(functions::aggregate::result(column, &call))
+    }
+
+    /// The column of a call among a block's aggregates, which it joins unless it is there already.
+    pub fn aggregate_column(&self, call: &AggregateCall, aggregates: &Aggregates) -> Expr {
+        let mut aggregates = aggregates.borrow_mut();
+        let same = aggregates
+            .iter()
+            .find(|(_, other)| other == call)
+            .map(|(id, _)| *id);
+        let id = same.unwrap_or_else(|| {
+            let id = self.new_column();
+            aggregates.push((id, call.clone()));
+            id
+        });
+        match strength_of(call) {
+            Some(strength) => Expr::made_column(id.0, call.ty, call.nullable(), strength),
+            None => Expr::column(id.0, call.ty, call.nullable()),
+        }
     }
 }
 
