@@ -66,6 +66,8 @@ struct IdLease {
     /// 0: nothing leased yet.
     next: u64,
     end: u64,
+    /// The largest value that a statement has given explicitly while `next` was larger.
+    explicit: u64,
     step: u64,
     leased_at: Option<Instant>,
 }
@@ -144,6 +146,23 @@ impl IdAllocator {
         Ok(first)
     }
 
+    /// Takes back the values from `first` on up to `end`, of a block that [`IdAllocator::allocate`] returned: no row
+    /// has one of them. They stay lost if others have been allocated since.
+    pub fn give_back(&self, table: &Table, first: u64, end: u64) {
+        let end = next_value(table, end);
+        if let Some(ids) = &table.temporary {
+            if ids.auto_increment.load(Ordering::Relaxed) == end {
+                ids.auto_increment.store(first, Ordering::Relaxed);
+            }
+            return;
+        }
+        let counter = self.counter(Kind::AutoIncrement, table.id);
+        let mut lease = counter.lease.lock();
+        if lease.next == end {
+            lease.next = first.max(next_value(table, lease.explicit.saturating_add(1)));
+        }
+    }
+
     /// A statement has given a value explicitly (of AUTO_RANDOM: its sequence number): allocated values will
     /// be greater.
     ///
@@ -159,6 +178,7 @@ impl IdAllocator {
         let counter = self.counter(Kind::AutoIncrement, table.id);
         let mut lease = counter.lease.lock();
         if value < lease.next {
+            lease.explicit = lease.explicit.max(value);
             return Ok(());
         }
         let next = next_value(table, value.saturating_add(1));

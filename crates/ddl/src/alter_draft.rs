@@ -58,6 +58,17 @@ fn renames_index(change: &AlterChange, name: &str) -> bool {
     matches!(change, AlterChange::RenameIndex { from, .. } if types::same_name(from, name))
 }
 
+/// Whether a key part can be such a prefix of a column.
+fn takes_prefix(column: &Column, prefix: Option<u32>) -> bool {
+    let ty = &column.ty;
+    let longest = match ty.is_blob_or_text() {
+        true => ty.max_bytes(),
+        false => u64::from(ty.length),
+    };
+    let is_text = ty.is_string() && !ty.has_members() && ty.kind != TypeKind::Json;
+    prefix.is_none_or(|prefix| is_text && u64::from(prefix) <= longest)
+}
+
 impl<'a> Draft<'a> {
     pub fn new(base: &'a Table, ctx: &'a DdlContext) -> Self {
         let columns = base
@@ -373,22 +384,29 @@ impl<'a> Draft<'a> {
         }
     }
 
-    pub fn change_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
-        let base = self.base;
-        let position = |indexes: &[DraftIndex], name: &str| {
-            let mut before = base.public_indexes().cloned().chain(base.integer_key());
-            let named = before.find(|index| types::same_name(&index.name, name))?;
-            indexes.iter().position(|draft| draft.before == Some(named.id))
-        };
-        // What is wrong with an index to drop comes before what is wrong with others.
+    /// Where an index is, by its name before the change.
+    fn find_index(&self, name: &str) -> Option<usize> {
+        let key = self.base.integer_key();
+        let mut before = self.base.public_indexes().chain(&key);
+        let named = before.find(|index| types::same_name(&index.name, name))?.id;
+        self.indexes.iter().position(|draft| draft.before == Some(named))
+    }
+
+    /// What is wrong with an index to drop comes before what is wrong with others.
+    pub fn drop_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
         for change in changes {
             if let AlterChange::DropIndex { name } = change
                 && !name.eq_ignore_ascii_case("PRIMARY")
             {
-                let at = position(&self.indexes, name).ok_or_else(|| messages::cannot_drop(name))?;
+                let at = self.find_index(name).ok_or_else(|| messages::cannot_drop(name))?;
                 self.indexes.remove(at);
             }
         }
+        Ok(())
+    }
+
+    /// Renames indexes, and makes them visible or invisible. Indexes of which all columns are dropped are gone already.
+    pub fn change_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {
         for (number, change) in changes.iter().enumerate() {
             match change {
                 AlterChange::RenameIndex { from, .. } if from.eq_ignore_ascii_case("PRIMARY") => {
@@ -396,13 +414,17 @@ impl<'a> Draft<'a> {
                 }
                 AlterChange::RenameIndex { from, to } => {
                     let renamed_before = changes[..number].iter().any(|change| renames_index(change, from));
-                    let at = position(&self.indexes, from)
+                    let at = self
+                        .find_index(from)
                         .filter(|&at| !self.indexes[at].index.primary && !renamed_before)
                         .ok_or_else(|| messages::no_key(from, self.base))?;
-                    self.indexes[at].index.name.clone_from(to);
+                    let index = &mut self.indexes[at].index;
+                    index.name.clone_from(to);
+                    // A user has named it, so it stays if another index can be used instead.
+                    index.generated = false;
                 }
                 AlterChange::SetIndexVisibility { index, invisible } => {
-                    let at = position(&self.indexes, index);
+                    let at = self.find_index(index);
                     if *invisible && at.is_some_and(|at| self.indexes[at].index.primary) {
                         return Err(messages::primary_invisible());
                     }
@@ -441,6 +463,25 @@ impl<'a> Draft<'a> {
             }
         }
         self.indexes.retain(|i| !i.parts.is_empty());
+    }
+
+    /// Makes key parts whole whose column gets a type of which no such prefix can be a part: one that is no text, or one
+    /// that is shorter. Such an index becomes a new one.
+    pub fn lengthen_parts(&mut self) {
+        for draft in &mut self.indexes {
+            let mut is_changed = false;
+            for (id, part) in &mut draft.parts {
+                let column = self.columns.iter().find(|column| column.column.id == *id);
+                if column.is_some_and(|column| !takes_prefix(&column.column, part.prefix)) {
+                    part.prefix = None;
+                    is_changed = true;
+                }
+            }
+            if is_changed && draft.before == Some(draft.index.id) {
+                self.max_index_id += 1;
+                draft.index.id = self.max_index_id;
+            }
+        }
     }
 
     pub fn add_indexes(&mut self, changes: &[AlterChange]) -> Result<()> {

@@ -40,8 +40,10 @@ pub(crate) fn alter(base: &Table, changes: &[AlterChange], ctx: &DdlContext) -> 
         return Err(messages::all_columns_dropped());
     }
     refused.map_or(Ok(()), Err)?;
-    draft.change_indexes(changes)?;
+    draft.drop_indexes(changes)?;
     draft.shrink_indexes();
+    draft.lengthen_parts();
+    draft.change_indexes(changes)?;
     // This comes before new indexes, which may have the same names, and then expressions with the same names.
     draft.drop_unused_expressions();
     draft.add_indexes(changes)?;

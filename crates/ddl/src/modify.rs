@@ -24,6 +24,7 @@ pub(crate) fn compatible(old: &Column, new: &Column, indexed: bool, mode: &SqlMo
     }
     match (forbids_null, mode.strict) {
         (false, _) => None,
+        (true, true) if !is_in_place(&old.ty, &new.ty) => Some(Rewrite::TYPE),
         (true, true) => Some(Rewrite::IN_PLACE),
         (true, false) => Some(Rewrite::NULLS),
     }
@@ -43,6 +44,13 @@ pub(crate) fn regenerated(old: &Column, new: &Column, regenerates: bool) -> Resu
     }
     let recomputes = regenerates || (new.is_virtual() && old.ty != new.ty && !grows(&old.ty, &new.ty));
     Ok(recomputes.then_some(Rewrite::BY_COPY))
+}
+
+/// Whether MySQL can change the type without a copy of the table, too, which decides how it refuses a NULL.
+fn is_in_place(from: &SqlType, to: &SqlType) -> bool {
+    let is_number = integer_rank(from.kind).is_some() || from.is_float();
+    let is_alike = (from.kind, from.unsigned) == (to.kind, to.unsigned);
+    from == to || is_alike && is_number || grows(from, to) || has_members_of(from.kind, to.kind)
 }
 
 /// Whether a VARCHAR becomes longer, with as many bytes for its length: MySQL changes only the definition.

@@ -71,12 +71,17 @@ pub(crate) fn check(
             AlterAlgorithm::Copy | AlterAlgorithm::Default => {}
         }
     }
-    let renames_index = |change: &AlterChange| matches!(change, AlterChange::RenameIndex { .. });
-    let renames_index = changes.iter().any(renames_index);
+    let is_not_instant = |change: &AlterChange| {
+        matches!(
+            change,
+            AlterChange::RenameIndex { .. } | AlterChange::DefaultCollation(_)
+        )
+    };
+    let is_not_instant = changes.iter().any(is_not_instant);
     let lock = check_words(changes, algorithm, lock)?;
     let builds = !altered.new_indexes.is_empty();
     let looks = sees_rows(altered);
-    if algorithm == AlterAlgorithm::Instant && (builds || looks || renames_index) {
+    if algorithm == AlterAlgorithm::Instant && (builds || looks || is_not_instant) {
         return Err(match indexes_new_virtual(base, altered) {
             true => Error::new(
                 errno::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,

@@ -301,13 +301,17 @@ fn windows() {
         256 << 10,
         "select id, s, nth_value(s, 4000) over (order by u), nth_value(s, 3) over (order by u) from t order by id",
     );
+    // Values that are as large as the frame.
+    let arrays = "select json_arrayagg(u) over (order by u rows between current row and unbounded following), s from t";
     c.memory_limit_bytes = LITTLE;
-    let shrinking =
-        "select sum(u) over (order by u rows between current row and unbounded following), s from t";
-    let error = c.error(shrinking);
+    let error = c.error(arrays);
     assert!(error.starts_with("8175 "), "{error}");
     // The sorted rows leave memory to the partition.
-    same_rows(&mut c, 900 << 10, &format!("{shrinking} where id < 2500"));
+    same_rows(
+        &mut c,
+        900 << 10,
+        &format!("{arrays} where id between 100 and 2100 and id % 20 = 0"),
+    );
 }
 
 /// Frames whose edges are found among the rows around the current one.
@@ -360,6 +364,49 @@ fn moving_frames() {
             &format!(
                 "select id, s, count(*) over w, sum(u) over w, max(s) over w, avg(u + 0e0) over w, rank() over w
                    from (select id, s, u, if(u < 40, null, u div 4) k from t) d window w as ({frame}) order by id"
+            ),
+        );
+    }
+}
+
+/// Frames that end with the partition.
+#[test]
+fn shrinking_frames() {
+    let db = db();
+    let mut c = db.conn();
+    let call_lists = [
+        "count(*) over w, sum(u) over w, max(s) over w, min(n) over w",
+        "avg(u) over w, avg(u + 0e0) over w, count(n) over w, round(var_samp(u) over w, 3)",
+        "bit_and(u) over w, bit_or(id) over w, bit_xor(u) over w, bit_xor(cast(left(s, 9) as binary(9))) over w",
+        "first_value(s) over w, last_value(s) over w, nth_value(u, 3) over w, nth_value(u, 70) over w",
+        "sum(n / 3) over w, row_number() over w, rank() over w, lag(u) over w, lead(u) over w",
+    ];
+    let frames = [
+        "order by u rows between current row and unbounded following",
+        "order by u desc rows between 3 preceding and unbounded following",
+        "order by u rows between 100 following and unbounded following",
+        "order by u range between current row and unbounded following",
+        "order by u range between 5 preceding and unbounded following",
+        "order by u desc range between 50 following and unbounded following",
+        "order by g, u rows between 1 following and unbounded following",
+        "partition by g % 2 order by u range between 50 preceding and unbounded following",
+        "partition by g % 2 order by u rows between 5000 following and unbounded following",
+    ];
+    // Each with all calls of a list, and each list with several frames.
+    for (frame, calls) in frames.into_iter().zip(call_lists.into_iter().cycle()) {
+        let sql = format!("select id, s, {calls} from t window w as ({frame}) order by id");
+        same_with(&mut c, 512 << 10, &sql);
+    }
+    for frame in [
+        "order by g range between current row and unbounded following",
+        "order by n range between 2 preceding and unbounded following",
+    ] {
+        same_with(
+            &mut c,
+            512 << 10,
+            &format!(
+                "select id, count(*) over w, sum(u) over w, bit_xor(u) over w, rank() over w from t window w as ({frame})
+                   order by id"
             ),
         );
     }

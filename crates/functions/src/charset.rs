@@ -23,6 +23,18 @@ pub(crate) fn shown(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The message of error 1366, with up to six bytes from the first wrong one on. `charset`: the one that they are given in.
+pub(crate) fn incorrect_string(from: &[u8], charset: Charset) -> String {
+    let first = from.get(..6).unwrap_or(from);
+    let shown = match charset.min_bytes_per_char() {
+        1 => types::shown_bytes(first),
+        // Bytes that look like ASCII are parts of characters.
+        _ => first.iter().map(|byte| format!("\\x{byte:02X}")).collect(),
+    };
+    let more = if from.len() > 6 { "..." } else { "" };
+    format!("Incorrect string value: '{shown}{more}'")
+}
+
 /// How many bytes `text` takes in a character set.
 pub(crate) fn encoded_len(text: &str, charset: Charset) -> usize {
     charset.encoded_len(text)

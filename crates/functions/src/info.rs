@@ -14,6 +14,7 @@ use crate::bind::arguments::condition;
 use crate::bind::{common_type, type_of_value};
 use crate::cast;
 use crate::cast::conversion::Conversion;
+use crate::context::Strictness;
 use crate::datum::to_double;
 use crate::datum::{Cell, Datum};
 use crate::eval::row::evaluate;
@@ -394,10 +395,12 @@ fn sleep(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     const STEP: Duration = Duration::from_millis(20);
     let seconds = args.first().filter(|d| !d.is_null()).map(to_double);
     let Some(seconds) = seconds.filter(|s| *s >= 0.0) else {
-        return Err(Error::new(
-            errno::ER_WRONG_ARGUMENTS,
-            "Incorrect arguments to sleep.",
-        ));
+        const MESSAGE: &str = "Incorrect arguments to sleep.";
+        if call.ctx.sql_mode.strict && call.ctx.strictness != Strictness::Ignore {
+            return Err(Error::new(errno::ER_WRONG_ARGUMENTS, MESSAGE));
+        }
+        call.ctx.warn(errno::ER_WRONG_ARGUMENTS, MESSAGE)?;
+        return Ok(Value::Int(0));
     };
     let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let start = Instant::now();

@@ -70,6 +70,7 @@ pub use eval::{
 pub use expr::{Expr, Function, FunctionDef};
 pub use input::{ColumnarValue, Row};
 pub use interruption::{Interrupted, WorksFor, work_for};
+pub use json::loss::json_name;
 pub use json::multi_valued;
 pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;

@@ -6,13 +6,17 @@ use crate::cast::conversion::Conversion;
 use crate::expr::Call;
 use crate::{EvalContext, Expr};
 
-/// Prints an expression. Parameters are printed as their values if the context is given.
+/// Prints an expression. If the context is given, parameters that stand for literals of the text are printed as their
+/// values; those of a prepared statement are not.
 pub(crate) fn expr(expr: &Expr, ctx: Option<&EvalContext>) -> String {
     match expr.as_stored() {
         Expr::Column { label, index, .. } => match label.as_str() {
             Some(label) => label.to_owned(),
             None => format!("`column {index}`"),
         },
+        Expr::Param {
+            ty, nullable: true, ..
+        } if ty.kind != TypeKind::Null => "?".to_owned(),
         Expr::Param { index, ty, .. } => match ctx.and_then(|c| c.params.get(*index)) {
             Some(value) => literal(value, ty),
             None => "?".to_owned(),
@@ -59,6 +63,8 @@ pub(crate) fn call(name: &str, args: &[Expr], ctx: Option<&EvalContext>) -> Stri
         ("is null", [a]) => format!("({a} is null)"),
         ("is not null", [a]) => format!("({a} is not null)"),
         ("between", [a, b, c]) => format!("({a} between {b} and {c})"),
+        ("collate", [a, name]) => format!("({a} collate {})", name.trim_matches('\'')),
+        ("convert using", [a, name]) => format!("convert({a} using {})", name.trim_matches('\'')),
         ("in", [a, list @ ..]) => format!("({a} in ({}))", list.join(",")),
         ("div", [a, b]) => format!("({a} DIV {b})"),
         (operator, [_, _, ..]) if is_infix(operator) => {

@@ -7,9 +7,9 @@ use functions::bind::TypeEnv;
 use schema::definition::{Ddl, TableName};
 use schema::privilege::{PrivilegeGrant, PrivilegeSet};
 use syntax::ast::{
-    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, Maintenance, ObjectKind, PrepareSource,
-    ProgramAction, ServerShow, SetClause, ShowFilter, Signal, SplitPoints, TransactionStatement,
-    UserStatement, XaStatement,
+    AccountName, Diagnostics, ExplainFormat, FlushKind, GrantAs, HistogramChange, Maintenance, ObjectKind,
+    PrepareSource, ProgramAction, ServerShow, SetClause, ShowFilter, Signal, SplitPoints,
+    TransactionStatement, UserStatement, XaStatement,
 };
 use types::{Charset, Error};
 
@@ -80,11 +80,10 @@ pub enum Command {
     AnalyzeTable {
         tables: Vec<TableName>,
     },
-    /// `buckets`: of the histograms that are made; `None`: they are dropped.
     Histograms {
         tables: Vec<TableName>,
         columns: Vec<String>,
-        buckets: Option<u32>,
+        change: HistogramChange,
     },
     OptimizeTable {
         tables: Vec<TableName>,

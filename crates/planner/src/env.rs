@@ -32,6 +32,8 @@ pub enum MomentUse {
     /// A number stays a number, unless the place converts it.
     #[default]
     AsGiven,
+    /// It is beside a YEAR or BIT, and so a number, but a text keeps its spelling where the result is a text.
+    Spelled,
     /// It is compared: a number is read as the moment that its digits write, and is NULL if they write none.
     Compared,
     /// It is calculated with: every value becomes the number that a value of the type is there.
@@ -70,13 +72,22 @@ impl Calculation {
 
 /// What a statement is planned for. MySQL gives the warnings of a text where it reads it, and others where it runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlannedFor {
+pub enum PlannedFor<'a> {
     /// One execution of a text.
     Text,
     /// PREPARE, which only reads the text.
     Prepare,
     /// An execution of a prepared statement, whose text has been read.
     Execute,
+    /// The same, after a value of another kind than its parameter was given: all parameters have these types, those of
+    /// the values of that execution. `None` for a number of rows.
+    ExecuteByValues(&'a [Option<SqlType>]),
+}
+
+impl PlannedFor<'_> {
+    pub(crate) fn is_execution(self) -> bool {
+        matches!(self, Self::Execute | Self::ExecuteByValues(_))
+    }
 }
 
 /// The environment of a statement that is being planned; `session` provides it.
@@ -86,7 +97,7 @@ pub struct BindEnv<'a> {
     pub temporary: &'a TemporaryTables,
     /// The default database.
     pub database: Option<&'a str>,
-    pub planned_for: PlannedFor,
+    pub planned_for: PlannedFor<'a>,
     /// Types of the statement's parameters, in order. Meaningless unless `params_known`.
     pub params: &'a [SqlType],
     /// False for PREPARE, which reports the columns of the result before the parameters have values: their

@@ -21,7 +21,7 @@ pub fn for_existing_rows(column: &Column, now_us: i64, time_zone: &TimeZone) -> 
 }
 
 /// `CURRENT_TIMESTAMP` as text: a TIMESTAMP's in UTC, a DATETIME's in the session's zone.
-fn now_text(ty: &SqlType, now_us: i64, time_zone: &TimeZone) -> String {
+pub fn now_text(ty: &SqlType, now_us: i64, time_zone: &TimeZone) -> String {
     let unit = 10i64.pow(6 - u32::from(ty.decimals.min(6)));
     let whole = now_us - now_us.rem_euclid(unit);
     let zone = if ty.kind == TypeKind::Timestamp {

@@ -378,8 +378,11 @@ pub fn shortened_part(column: &Column, prefix: Option<u32>, most: u64) -> Option
 /// A longer prefix of a TINYTEXT or TINYBLOB cannot be a key part.
 const TINYTEXT_BYTES_MAX: u64 = 255;
 
-/// How many bytes a key part takes as MySQL counts them. Fails if the column cannot be a key part.
-fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
+/// Checks that a column's type can be a part of a key, whatever its length.
+///
+/// # Errors
+/// 3152, 1167, 1170
+pub fn check_key_part(column: &Column, part: &IndexPart) -> Result<()> {
     let ty = &column.key_type();
     if ty.kind == TypeKind::Json {
         return Err(Error::new(
@@ -396,16 +399,23 @@ fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
             format!("The used storage engine can't index column '{}'", column.name),
         ));
     }
+    if part.prefix.is_none() && ty.is_blob_or_text() {
+        return Err(Error::new(
+            errno::ER_BLOB_KEY_WITHOUT_LENGTH,
+            format!(
+                "BLOB/TEXT column '{}' used in key specification without a key length",
+                column.name
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// How many bytes a key part takes as MySQL counts them. Fails if the column cannot be a key part.
+fn part_bytes(column: &Column, part: &IndexPart) -> Result<u64> {
+    check_key_part(column, part)?;
+    let ty = &column.key_type();
     let Some(prefix) = part.prefix else {
-        if ty.is_blob_or_text() {
-            return Err(Error::new(
-                errno::ER_BLOB_KEY_WITHOUT_LENGTH,
-                format!(
-                    "BLOB/TEXT column '{}' used in key specification without a key length",
-                    column.name
-                ),
-            ));
-        }
         return Ok(if ty.is_string() {
             ty.max_bytes()
         } else {

@@ -40,18 +40,6 @@ pub fn set_names(session: &mut Session, charset: Option<&str>, collation: Option
     Ok(())
 }
 
-/// The character set of a name that stood for a client's conversion before MySQL 4.1. SET CHARACTER SET still takes
-/// these names.
-pub fn without_old_name(name: &str) -> &str {
-    const OLD_NAMES: [(&str, &str); 3] = [
-        ("cp1251_koi8", "cp1251"),
-        ("cp1250_latin2", "cp1250"),
-        ("kam_latin2", "keybcs2"),
-    ];
-    let found = OLD_NAMES.iter().find(|(old, _)| old.eq_ignore_ascii_case(name));
-    found.map_or(name, |(_, charset)| charset)
-}
-
 pub fn charset_or_default(session: &Session, name: Option<&str>) -> Result<Charset> {
     let Some(name) = name else {
         return Ok(shared_default_collation(session).charset());

@@ -2,6 +2,7 @@
 //! `optimizer`.
 
 use std::cell::{Cell, RefCell};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use types::{Result, SqlType, Value};
 use crate::compiled::Compiled;
 use crate::errors;
 use crate::listing::Listing;
+use crate::prepared;
 use crate::profiles::stage;
 use crate::server_files;
 use crate::session::Session;
@@ -31,8 +33,9 @@ use crate::variables::notices;
 /// What is known about a statement's parameters when it is compiled.
 #[derive(Clone, Copy)]
 pub(crate) enum Parameters<'a> {
-    /// Their types.
-    Typed(&'a [SqlType]),
+    /// Their types, and those that they have in the statement if these come from values
+    /// ([`PlannedFor::ExecuteByValues`]).
+    Typed(&'a [SqlType], Option<&'a [Option<SqlType>]>),
     /// The types of literals that were taken out of the text.
     Literals(&'a [SqlType]),
     /// Nothing is known. Receives the types that the parameters have by their position in the statement.
@@ -50,16 +53,28 @@ fn key<'a>(session: &'a Session, text: &'a str, params: &'a [SqlType]) -> PlanKe
 
 /// The key of a prepared statement. Its text may be that of a statement whose literals have become parameters, and
 /// comparisons take a literal otherwise than a parameter: as a date that must be valid, for example.
-fn prepared_key<'a>(session: &'a Session, text: &'a str, params: &'a [SqlType]) -> PlanKey<'a> {
+fn prepared_key<'a>(
+    session: &'a Session,
+    statement: &'a prepared::Statement,
+    params: &'a [SqlType],
+) -> PlanKey<'a> {
     const PREPARED: u64 = 1 << 63;
-    let key = key(session, text, params);
-    match params.is_empty() {
-        true => key,
-        false => PlanKey {
-            environment: key.environment ^ PREPARED,
-            ..key
-        },
+    let key = key(session, &statement.text, params);
+    let kind = match &statement.types_of_values {
+        _ if params.is_empty() => 0,
+        None => PREPARED,
+        Some(types) => PREPARED | hash_of(types),
+    };
+    PlanKey {
+        environment: key.environment ^ kind,
+        ..key
     }
+}
+
+fn hash_of(types: &[Option<SqlType>]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    types.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Finds the shared plan of a text whose literals have become parameters. `None`: plans of such texts are not
@@ -128,19 +143,20 @@ fn varies(session: &Session, key: &PlanKey) -> bool {
 /// plan depends on the `values`.
 pub(crate) fn compile_prepared(
     session: &Session,
-    parsed: &Parsed,
-    text: &str,
+    statement: &prepared::Statement,
     params: &[SqlType],
     values: &[Value],
 ) -> Result<Compiled> {
-    let key = prepared_key(session, text, params);
+    let parsed = &*statement.parsed;
+    let key = prepared_key(session, statement, params);
     if let Some(found) = cached(session, &key) {
         return Ok(Compiled::Plan(found));
     }
     let generation = session.shared.catalog.statistics.generation();
     let schema = session.shared.engine.cluster.schema();
     let varies = varies(session, &key);
-    let bound = bind(session, &schema, parsed, Parameters::Typed(params))?;
+    let typed = Parameters::Typed(params, statement.types_of_values.as_deref());
+    let bound = bind(session, &schema, parsed, typed)?;
     let is_query = matches!(parsed.statement, Statement::Query(_));
     let planned = match varies {
         true => optimized_for(session, bound, is_query, values)?,
@@ -300,7 +316,7 @@ fn bind(session: &Session, schema: &Arc<Schema>, parsed: &Parsed, params: Parame
     session.in_stage(stage::OPENING_TABLES);
     check_files(session, &parsed.statement)?;
     // PREPARE has warned of the text of a prepared statement.
-    let is_execution = matches!(params, Parameters::Typed(_));
+    let is_execution = matches!(params, Parameters::Typed(..));
     if !is_execution {
         for warning in &parsed.warnings {
             session.diagnostics.planning.push(warning.clone());
@@ -363,11 +379,12 @@ fn bind_env<'a>(
         temporary: &session.temporary,
         database: session.database.as_deref(),
         params: match params {
-            Parameters::Typed(types) | Parameters::Literals(types) => types,
+            Parameters::Typed(types, _) | Parameters::Literals(types) => types,
             Parameters::Untyped(_) => &[],
         },
         planned_for: match params {
-            Parameters::Typed(_) => PlannedFor::Execute,
+            Parameters::Typed(_, None) => PlannedFor::Execute,
+            Parameters::Typed(_, Some(types)) => PlannedFor::ExecuteByValues(types),
             Parameters::Untyped(Some(_)) => PlannedFor::Prepare,
             Parameters::Untyped(None) | Parameters::Literals(_) => PlannedFor::Text,
         },
@@ -375,7 +392,7 @@ fn bind_env<'a>(
         literal_params: matches!(params, Parameters::Literals(_)),
         places: match params {
             Parameters::Untyped(places) => places,
-            Parameters::Typed(_) | Parameters::Literals(_) => None,
+            Parameters::Typed(..) | Parameters::Literals(_) => None,
         },
         sql_mode: session.settings.sql_mode,
         charset_client: session.settings.charset_client,

@@ -26,7 +26,7 @@ use crate::events::event::RowChanges;
 use crate::events::observe;
 use crate::hinted_variables;
 use crate::lock::{self, Replans};
-use crate::prepared::parameter_types::{Protocol, convert_row_counts};
+use crate::prepared::parameter_types::{self, Protocol, convert_row_counts};
 use crate::prepared::prepare;
 use crate::profiles::stage;
 use crate::query;
@@ -302,7 +302,7 @@ fn run_named(
     using: &[String],
     out: &mut dyn PacketSink,
 ) -> io::Result<(Kind, Result<Outcome>)> {
-    let Some(statement) = session.named.get(name).cloned() else {
+    let Some(mut statement) = session.named.get(name).cloned() else {
         return Ok((Kind::Other, Err(named::unknown_name(name, "EXECUTE"))));
     };
     if statement.parsed.parameters != using.len() {
@@ -326,9 +326,17 @@ fn run_named(
     if let Err(error) = convert_row_counts(row_counts, Protocol::Sql, &mut values, &mut types) {
         return Ok((Kind::Other, Err(error)));
     }
-    prepare::convert_parameters(session, &statement.parameter_types, &mut values, &mut types);
+    let expected = &statement.parameter_types;
+    if !parameter_types::keep(expected, &values, &mut types)
+        && !prepare::convert_parameters(session, expected, &mut values, &mut types)
+    {
+        statement.take_types(&types);
+        if let Some(named) = session.named.get_mut(name) {
+            *named = statement.clone();
+        }
+    }
     let compile = |session: &mut Session, values: &[Value]| {
-        compile::compile_prepared(session, &statement.parsed, &statement.text, &types, values)
+        compile::compile_prepared(session, &statement, &types, values)
     };
     let replan = |session: &mut Session| compile(session, &[]);
     session.in_database(statement.database.clone(), |session| {

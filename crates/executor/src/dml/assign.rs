@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-use functions::{EvalContext, Expr, Strictness, assign, eval_assigned};
+use functions::{EvalContext, Expr, Strictness, assign, eval_assigned, json_name};
 use planner::plan::Assignment;
 use schema::model::{Column, Table};
 use types::{Error, Result, SqlType, TypeKind, Value, errno};
@@ -76,10 +76,20 @@ impl Target<'_> {
         }
     }
 
-    /// A value as the column takes it. `row_number` counts the statement's rows from 1.
-    pub fn value(&self, value: Value, from: &SqlType, row_number: u64) -> Result<Value> {
-        let to = &self.column.ty;
-        let value = assign::value(value, from, to, &self.label(), row_number, self.eval)?;
+    /// A value as the column takes it. `source` is what messages about JSON call what it comes from. `row_number` counts
+    /// the statement's rows from 1.
+    pub fn value(
+        &self,
+        value: Value,
+        from: &SqlType,
+        source: Option<&str>,
+        row_number: u64,
+    ) -> Result<Value> {
+        let names = assign::Names {
+            column: &self.label(),
+            source,
+        };
+        let value = assign::value(value, from, &self.column.ty, names, row_number, self.eval)?;
         self.not_null(value)
     }
 
@@ -93,7 +103,7 @@ impl Target<'_> {
     /// The value of an expression over the row. `row_number` counts the statement's rows from 1.
     pub fn expression(&self, expr: &Expr, row: &Row, row_number: u64) -> Result<Value> {
         let (value, from) = eval_assigned(expr, functions::Row::Values(row), self.eval)?;
-        self.value(value, &from, row_number)
+        self.value(value, &from, source_of(expr, &from), row_number)
     }
 
     /// The value of DEFAULT for the column, whose default is an expression.
@@ -122,6 +132,11 @@ impl Target<'_> {
     }
 }
 
+/// What messages call an expression that gives JSON.
+pub(super) fn source_of<'e>(expr: &'e Expr, ty: &SqlType) -> Option<&'e str> {
+    (ty.kind == TypeKind::Json).then(|| json_name(expr))
+}
+
 /// Makes assignments to a row from left to right; each sees the ones before it. Values in `row` after the
 /// table's columns can only be read. `row_number` counts the statement's rows from 1. `of_insert`: for ON DUPLICATE KEY
 /// UPDATE, where NULL in an AUTO_INCREMENT column that may not be NULL is 0.
@@ -148,7 +163,7 @@ pub(super) fn assign_row(
                 let (value, from) = eval_assigned(expr, functions::Row::Values(row), eval)?;
                 match value.is_null() && of_insert && column.auto_increment && !column.nullable {
                     true => implicit(&column.ty),
-                    false => target.value(value, &from, row_number)?,
+                    false => target.value(value, &from, source_of(expr, &from), row_number)?,
                 }
             }
             // The value of a generated column is computed after all assignments.

@@ -2,8 +2,11 @@
 //!
 //! Ids are allocated in blocks: as many at once as the statement's remaining rows may need, so that the rows of
 //! one INSERT get consecutive ids, and one more for each row before the first that needs one. Where nobody knows how
-//! many rows there will be, each block is twice as large as the one before. What is left of a block is lost. All of
-//! that is as in MySQL.
+//! many rows there will be, each block is twice as large as the one before. What is left of a block is lost, but for
+//! partitioned tables. All of that is as in MySQL.
+//!
+//! Rows get their ids a batch at a time, before any of them is written. If one of them cannot be written, the blocks of
+//! those behind it are given back: MySQL would not have allocated them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -41,19 +44,37 @@ pub(super) struct AutoIncrement<'p> {
     increment: u64,
     /// How many blocks there have been.
     blocks: u32,
+    /// The first id of each block that may be given back, and the one behind its last.
+    returnable: Vec<(u64, u64)>,
+    is_partitioned: bool,
+    /// Whether the counter passes an explicit id even if its row is left out as a duplicate: for the rows of queries and
+    /// files, as in InnoDB.
+    counts_refused: bool,
     /// How many rows came before the first that asked for an id.
     rows_before: u64,
     /// The ids begin where `SET insert_id` has said.
     is_forced: bool,
     /// The largest id given explicitly that the counter does not cover yet.
     explicit: u64,
+    /// The largest id of the rows that have been written; of those whose ids were given explicitly; and the largest
+    /// generated id of a row that the statement tried to write.
+    written: u64,
+    written_explicit: u64,
+    tried: u64,
+    /// The explicit id of the row at which the statement failed, if that counts.
+    failed_explicit: u64,
     /// Ids that were generated for rows which were not inserted, in ascending order.
     unused: VecDeque<u64>,
 }
 
 impl<'p> AutoIncrement<'p> {
     /// `None` if the table has no such column.
-    pub fn of(table: &'p Table, start_ts: Timestamp, ctx: &ExecContext<'_>) -> Option<Self> {
+    pub fn of(
+        table: &'p Table,
+        counts_refused: bool,
+        start_ts: Timestamp,
+        ctx: &ExecContext<'_>,
+    ) -> Option<Self> {
         let column = table.id_column()?;
         let &Column { ty, nullable, .. } = table.columns.get(column)?;
         let layout = table.auto_random_layout();
@@ -69,9 +90,16 @@ impl<'p> AutoIncrement<'p> {
             left: 0,
             increment: 1,
             blocks: 0,
+            returnable: Vec::new(),
+            is_partitioned: table.partitioning.is_some(),
+            counts_refused,
             rows_before: 0,
             is_forced: false,
             explicit: 0,
+            written: 0,
+            written_explicit: 0,
+            tried: 0,
+            failed_explicit: 0,
             unused: VecDeque::new(),
         })
     }
@@ -157,6 +185,10 @@ impl<'p> AutoIncrement<'p> {
         self.next = ctx.cluster.ids().allocate(self.table, count, increment, offset)?;
         self.left = count;
         self.increment = increment.max(1);
+        if rows.is_none() || self.is_partitioned {
+            let end = self.next.saturating_add(count.saturating_mul(self.increment));
+            self.returnable.push((self.next, end));
+        }
         self.blocks += 1;
         Ok(())
     }
@@ -172,11 +204,33 @@ impl<'p> AutoIncrement<'p> {
         Ok((id, value_of(id, &self.ty)))
     }
 
-    /// The first unused id instead of `id`, which is unused then.
+    /// A row is about to be written with a generated id. The first unused id instead of it, which is unused then.
     pub fn exchange(&mut self, id: u64) -> Option<(u64, Value)> {
-        let first = self.unused.pop_front()?;
+        let Some(first) = self.unused.pop_front() else {
+            self.tried = self.tried.max(self.sequence_of(id));
+            return None;
+        };
         self.unused.push_back(id);
+        self.tried = self.tried.max(self.sequence_of(first));
         Some((first, value_of(first, &self.ty)))
+    }
+
+    /// Notes that a row has been written.
+    pub fn wrote(&mut self, id: &Value, is_generated: bool) {
+        let id = self.counted(id);
+        self.written = self.written.max(id);
+        if is_generated {
+            self.tried = self.tried.max(id);
+        }
+        if !is_generated || self.is_forced {
+            self.written_explicit = self.written_explicit.max(id);
+        }
+    }
+
+    /// The statement fails at a row of a query with this explicit id, which is a duplicate: the counter passes it, as in
+    /// InnoDB.
+    pub fn failed_at(&mut self, id: &Value) {
+        self.failed_explicit = self.counted(id);
     }
 
     /// Keeps the id of a row that was not inserted.
@@ -206,14 +260,7 @@ impl<'p> AutoIncrement<'p> {
 
     /// Notes the explicit id of a row. Later ids are larger.
     pub fn note(&mut self, value: &Value) {
-        let id = match value {
-            Value::UInt(id) => *id,
-            Value::Int(id) => u64::try_from(*id).unwrap_or(0),
-            Value::Double(id) if *id > 0.0 => id.round_ties_even() as u64,
-            Value::Decimal(id) => id.to_u64().unwrap_or(0),
-            _ => 0,
-        };
-        let id = self.random.map_or(id, |(layout, _)| layout.sequence_of(id));
+        let id = self.counted(value);
         self.explicit = self.explicit.max(id);
         if self.left > 0 && id >= self.next && !self.is_forced {
             // The ids of the block behind it remain.
@@ -221,6 +268,63 @@ impl<'p> AutoIncrement<'p> {
             self.left = self.left.saturating_sub(passed);
             if self.left > 0 {
                 self.next = self.next.saturating_add(passed.saturating_mul(self.increment));
+            }
+        }
+    }
+
+    /// The number that the counter compares: 0 for a negative id; of AUTO_RANDOM, without its shard.
+    fn counted(&self, value: &Value) -> u64 {
+        let id = match value {
+            Value::UInt(id) => *id,
+            Value::Int(id) => u64::try_from(*id).unwrap_or(0),
+            Value::Double(id) if *id > 0.0 => id.round_ties_even() as u64,
+            Value::Decimal(id) => id.to_u64().unwrap_or(0),
+            _ => 0,
+        };
+        self.sequence_of(id)
+    }
+
+    fn sequence_of(&self, id: u64) -> u64 {
+        self.random.map_or(id, |(layout, _)| layout.sequence_of(id))
+    }
+
+    /// The statement writes no more rows. Raises the counter above explicit ids, and gives back the ids that are left
+    /// where MySQL has them for later statements.
+    pub fn finish(&mut self, has_failed: bool, ctx: &ExecContext<'_>) -> Result<()> {
+        if has_failed || !self.counts_refused {
+            self.explicit = self.written_explicit.max(self.failed_explicit);
+        }
+        self.report_explicit(ctx)?;
+        if self.is_partitioned {
+            self.give_back(self.written, ctx);
+        } else if has_failed {
+            self.give_back(self.tried, ctx);
+        }
+        Ok(())
+    }
+
+    /// All rows of the statement will be there, or none of them: no block is given back.
+    pub fn finish_at_once(&mut self, ctx: &ExecContext<'_>) -> Result<()> {
+        self.returnable.clear();
+        self.report_explicit(ctx)
+    }
+
+    /// Gives back the blocks behind an id; of a partitioned table, what is left of that id's block, too.
+    fn give_back(&mut self, last: u64, ctx: &ExecContext<'_>) {
+        while let Some((first, end)) = self.returnable.pop() {
+            let from = match last.checked_sub(first) {
+                None => first,
+                Some(passed) => {
+                    let used = (passed / self.increment).saturating_add(1);
+                    first.saturating_add(used.saturating_mul(self.increment))
+                }
+            };
+            let is_whole = from == first;
+            if from < end && (is_whole || self.is_partitioned) {
+                ctx.cluster.ids().give_back(self.table, from, end);
+            }
+            if !is_whole {
+                break;
             }
         }
     }

@@ -135,7 +135,7 @@ fn update(
         computed: Computed::of_touched(table, &touched)?,
         keys: ForeignKeys::of(found.foreign_keys.as_deref(), Some(env.memory), ctx)?,
         ids: assigns_ids
-            .then(|| AutoIncrement::of(table, txn.start_ts(), ctx))
+            .then(|| AutoIncrement::of(table, true, txn.start_ts(), ctx))
             .flatten(),
         assigned_rows: is_first.then(RowsByKey::new),
         result: DmlResult::default(),

@@ -39,7 +39,7 @@ pub fn update(plan: &UpdatePlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
     let table: &Table = &plan.target.scan.table;
     let layout = plan.execution_cache.get_or_make(|| UpdateLayout::of(plan))?;
     let ids = match layout.assigns_ids {
-        true => AutoIncrement::of(table, txn.start_ts(), ctx),
+        true => AutoIncrement::of(table, true, txn.start_ts(), ctx),
         false => None,
     };
     let memory = plan

@@ -57,6 +57,12 @@ impl BinaryBits {
         Ok(())
     }
 
+    /// Adds the values of a group of `later`.
+    pub fn append(&mut self, later: &Self, group: usize) -> Result<()> {
+        let later = later.values.get(group).and_then(Option::as_ref);
+        later.map_or(Ok(()), |bytes| self.add(group, bytes))
+    }
+
     pub fn get(&self, group: usize) -> Vec<u8> {
         let of_none = if self.function == AggregateFunction::BitAnd {
             u8::MAX

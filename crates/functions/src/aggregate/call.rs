@@ -43,6 +43,12 @@ impl AggregateFunction {
         )
     }
 
+    /// Whether what is known of a group's rows takes no more than a value of the argument, however many they are
+    /// (without DISTINCT).
+    pub fn has_small_state(self) -> bool {
+        !matches!(self, Self::GroupConcat | Self::JsonArray | Self::JsonObject)
+    }
+
     /// Whether the result depends on the order of the group's rows.
     pub fn depends_on_order(self) -> bool {
         matches!(

@@ -40,8 +40,13 @@ impl Counts {
     /// Counts a row.
     #[inline]
     pub fn add(&mut self, group: usize) {
+        self.add_many(group, 1);
+    }
+
+    #[inline]
+    pub fn add_many(&mut self, group: usize, rows: i64) {
         if let Some(count) = self.0.get_mut(group) {
-            *count += 1;
+            *count += rows;
         }
     }
 

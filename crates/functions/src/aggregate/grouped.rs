@@ -116,6 +116,12 @@ impl GroupedAccumulator {
         self.state.add(group, value)
     }
 
+    /// Adds the rows of the groups of `later`, which come after those of the same groups here.
+    pub(super) fn append(&mut self, later: &Self) -> Result<()> {
+        self.resize(later.groups);
+        (0..later.groups).try_for_each(|group| self.state.append(&later.state, group))
+    }
+
     pub(super) fn resize(&mut self, groups: usize) {
         if groups > self.groups {
             self.groups = groups;
@@ -251,6 +257,28 @@ impl GroupedState {
             }
             (_, []) => Ok(()),
         }
+    }
+
+    /// Adds the rows of a group of `later`, which come after those here.
+    fn append(&mut self, later: &Self, group: usize) -> Result<()> {
+        match (self, later) {
+            (Self::Mergeable(aggregate), Self::Mergeable(later)) => aggregate.append(later, group)?,
+            (
+                Self::Average { sums, counts },
+                Self::Average {
+                    sums: later_sums,
+                    counts: later_counts,
+                },
+            ) => {
+                counts.add_many(group, later_counts.get(group));
+                sums.append(later_sums, group)?;
+            }
+            (Self::Bits(bits), Self::Bits(later)) => bits.add(group, later.get(group)),
+            (Self::BinaryBits(bits), Self::BinaryBits(later)) => bits.append(later, group)?,
+            (Self::Variance(variances), Self::Variance(later)) => variances.append(later, group),
+            _ => return Err(Error::internal("an aggregate whose parts are not put together")),
+        }
+        Ok(())
     }
 
     /// Adds one row. NULL changes only ANY_VALUE.

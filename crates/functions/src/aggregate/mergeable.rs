@@ -5,7 +5,7 @@
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
-use types::{Result, SqlType, Value};
+use types::{Error, Result, SqlType, Value};
 
 use super::count::Counts;
 use super::extreme::{Choice, Extremes, ignores_positions};
@@ -138,6 +138,21 @@ impl MergeableAggregate {
                 Ok(())
             }
             (MergeableState::Extreme(extremes), value) => extremes.add(group, value),
+        }
+    }
+
+    /// Adds the rows of a group of `later`, which come after those here.
+    pub(super) fn append(&mut self, later: &Self, group: usize) -> Result<()> {
+        match (&mut self.0, &later.0) {
+            (MergeableState::Count(counts), MergeableState::Count(later)) => {
+                counts.add_many(group, later.get(group));
+                Ok(())
+            }
+            (MergeableState::Sum(sums), MergeableState::Sum(later)) => sums.append(later, group),
+            (MergeableState::Extreme(extremes), MergeableState::Extreme(later)) => {
+                extremes.add(group, Datum::of(&later.get(group)?))
+            }
+            _ => Err(Error::internal("parts of different aggregates")),
         }
     }
 

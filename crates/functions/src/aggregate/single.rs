@@ -30,6 +30,12 @@ impl Accumulator {
         self.0.add(0, value)
     }
 
+    /// Adds the rows of `later`, which come after those here. Only for calls whose state is small
+    /// ([`super::AggregateFunction::has_small_state`]), and without DISTINCT.
+    pub fn append(&mut self, later: &Self) -> Result<()> {
+        self.0.append(&later.0)
+    }
+
     /// The value so far; see [`GroupedAccumulator::value`].
     pub fn evaluate(&self, ctx: &EvalContext) -> Result<Value> {
         self.0.value(0, ctx)

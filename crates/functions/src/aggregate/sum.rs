@@ -131,6 +131,14 @@ impl Sums {
         Ok(())
     }
 
+    /// Adds a group's sum of later rows.
+    pub fn append(&mut self, later: &Self, group: usize) -> Result<()> {
+        match later.get(group) {
+            Value::Null => Ok(()),
+            sum => self.add(group, Datum::of(&sum)),
+        }
+    }
+
     fn add_decimal(&mut self, group: usize, value: &Decimal) -> Result<()> {
         let value = value
             .rescale(self.ty.decimals)

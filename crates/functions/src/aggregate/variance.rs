@@ -35,6 +35,21 @@ impl Variances {
         m.squares += difference * (value - m.mean);
     }
 
+    /// Adds the values of a group of `later`. Source: Chan, Golub and LeVeque 1979.
+    pub fn append(&mut self, later: &Self, group: usize) {
+        let (Some(m), Some(later)) = (self.0.get_mut(group), later.0.get(group)) else {
+            return;
+        };
+        let count = m.count + later.count;
+        if later.count == 0.0 {
+            return;
+        }
+        let difference = later.mean - m.mean;
+        m.squares += later.squares + difference * difference * m.count * later.count / count;
+        m.mean += difference * later.count / count;
+        m.count = count;
+    }
+
     /// `sample`: the variance of a sample, whose divisor is smaller by one. `None` if the divisor is zero.
     /// `root`: the standard deviation.
     pub fn get(&self, group: usize, sample: bool, root: bool) -> Option<f64> {

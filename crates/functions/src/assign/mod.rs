@@ -30,17 +30,38 @@ use crate::json::loss::JsonLoss;
 pub use number::integer_range;
 pub use stored::stored_in;
 
+/// The names in messages about a value.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The column that the value is for; `table.column` if that is JSON.
+    pub column: &'a str,
+    /// The function or column that the value comes from, in messages about JSON that is not a number or a time.
+    /// `None`: they name the column that it is for.
+    pub source: Option<&'a str>,
+}
+
+impl<'a> From<&'a str> for Names<'a> {
+    fn from(column: &'a str) -> Self {
+        Self { column, source: None }
+    }
+}
+
+impl<'a> From<&'a String> for Names<'a> {
+    fn from(column: &'a String) -> Self {
+        column.as_str().into()
+    }
+}
+
 /// Converts `value`, of type `from`, to what is stored in a column of type `to`.
 ///
-/// `column` is the column's name in messages; for a JSON column that is `table.column`. `row_number` counts
-/// from 1 within the statement. NULL stays NULL.
+/// `names` are those in messages. `row_number` counts from 1 within the statement. NULL stays NULL.
 ///
 /// Fails with 1264, 1265, 1292, 1366 or 1406 in strict mode, and with 3140 or 3144 for JSON in every mode.
-pub fn value(
+pub fn value<'n>(
     value: Value,
     from: &SqlType,
     to: &SqlType,
-    column: &str,
+    names: impl Into<Names<'n>>,
     row_number: u64,
     ctx: &EvalContext,
 ) -> Result<Value> {
@@ -55,10 +76,12 @@ pub fn value(
     {
         return Ok(done);
     }
+    let Names { column, source } = names.into();
     let target = Target {
         from,
         to,
         column,
+        source,
         row_number,
         ctx,
         on_loss: OnLoss::of(ctx),
@@ -85,6 +108,7 @@ pub fn text(
                     from,
                     to,
                     column,
+                    source: None,
                     row_number,
                     ctx,
                     on_loss: OnLoss::of(ctx),
@@ -118,6 +142,7 @@ pub fn array(
             from,
             to,
             column,
+            source: None,
             row_number: first_row_number + row as u64,
             ctx,
             on_loss: OnLoss::of(ctx),
@@ -151,6 +176,7 @@ pub(crate) struct Target<'a> {
     pub from: &'a SqlType,
     pub to: &'a SqlType,
     pub column: &'a str,
+    pub source: Option<&'a str>,
     pub row_number: u64,
     pub ctx: &'a EvalContext,
     pub on_loss: OnLoss,
@@ -180,8 +206,13 @@ impl Target<'_> {
         if let Some(converted) = member::from_stored(self, value) {
             return converted;
         }
+        if self.from.zerofill && self.to.is_blob_or_text() {
+            let text = self.shown(&value);
+            let from = SqlType::varchar(text.len() as u32, types::Collation::DEFAULT);
+            return Target { from: &from, ..*self }.convert(Datum::String(&text));
+        }
         if self.from.zerofill {
-            // Leading zeros are part of the column's display form only.
+            // Elsewhere, leading zeros are part of the column's display form only.
             let from = self.from.computed();
             return Target { from: &from, ..*self }.convert(value);
         }
@@ -264,7 +295,8 @@ impl Target<'_> {
         let (code, reason) = loss.code();
         let message = format!(
             "{reason} JSON value for CAST to {kind} from column {} at row {}",
-            self.column, self.row_number
+            self.source.unwrap_or(self.column),
+            self.row_number
         );
         self.lost(code, message)
     }

@@ -6,7 +6,7 @@ use types::{Decimal, Result, SqlType, TypeKind, Value};
 
 use super::Target;
 use crate::cast::number::{full_year, temporal_number, whole_seconds};
-use crate::cast::number_text::{is_space, parse_double};
+use crate::cast::number_text::{begins_with_line_break, is_space, parse_double};
 use crate::datum::Datum;
 
 /// The smallest and the largest value of an integer type.
@@ -195,7 +195,7 @@ struct NumberOfText<'t> {
 fn decimal_of_text<'t>(target: &Target<'_>, value: Datum<'t>, kind: &str) -> Result<NumberOfText<'t>> {
     let text = value.bytes();
     let parsed = Decimal::parse_prefix(text);
-    if parsed.consumed == 0 {
+    if parsed.consumed == 0 || begins_with_line_break(text) {
         target.incorrect(kind, &value)?;
         return Ok(NumberOfText {
             number: Decimal::ZERO,
@@ -222,6 +222,7 @@ fn is_bare_exponent(rest: &[u8]) -> bool {
 
 pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value> {
     let to = target.to;
+    let mut has_more_digits = false;
     let exact = match value {
         Datum::Int(v) if target.from.kind != TypeKind::Time => Decimal::from_i64(v),
         Datum::UInt(v) if !target.from.is_datetime() => Decimal::from_u64(v),
@@ -242,7 +243,10 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
             }
         },
         Datum::String(_) | Datum::Bytes(_) => match text_as_decimal(target, value)? {
-            Ok(d) => d,
+            Ok((number, is_rounded)) => {
+                has_more_digits = is_rounded;
+                number
+            }
             Err(negative) => return largest_decimal(target, negative),
         },
         other => temporal_number(other, target.from).unwrap_or(Decimal::ZERO),
@@ -255,7 +259,7 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     }
     match exact.rescale(to.decimals) {
         Some(d) if u32::from(d.digits()) <= to.length || d.is_zero() => {
-            if d != exact || has_vanished {
+            if d != exact || has_vanished || has_more_digits {
                 target.note_truncated()?;
             }
             Ok(Value::Decimal(d))
@@ -264,9 +268,9 @@ pub(super) fn to_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Value>
     }
 }
 
-/// The number of a text, or only its sign if it has too many digits. In strict mode any text after the number
-/// is a separate error.
-fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<Decimal, bool>> {
+/// The number of a text, and whether it has more digits than a DECIMAL; or only its sign if there are too many before the
+/// point. In strict mode any text after the number is a separate error.
+fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<(Decimal, bool), bool>> {
     let text = value.bytes();
     let parsed = Decimal::parse_prefix(text);
     let rest = text.get(parsed.consumed..).unwrap_or_default();
@@ -279,7 +283,7 @@ fn text_as_decimal(target: &Target<'_>, value: Datum<'_>) -> Result<Result<Decim
     Ok(if parsed.overflow {
         Err(parsed.value.is_negative())
     } else {
-        Ok(parsed.value)
+        Ok((parsed.value, whole && parsed.rounded))
     })
 }
 

@@ -192,6 +192,7 @@ mod tests {
                     from: &from,
                     to,
                     column: "c",
+                    source: None,
                     row_number: 1,
                     ctx: &ctx,
                     on_loss: crate::assign::OnLoss::of(&ctx),

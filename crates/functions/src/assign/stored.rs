@@ -32,6 +32,7 @@ fn stored(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         from: &call.arg_type(0),
         to: &call.ty,
         column,
+        source: None,
         row_number: 1,
         ctx: call.ctx,
         on_loss: match call.ctx.sql_mode.strict {

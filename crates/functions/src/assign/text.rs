@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use types::number_narrow::write_f64_within;
-use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno, shown_bytes};
+use types::{Charset, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::Target;
 use crate::charset;
@@ -161,13 +161,9 @@ fn well_formed(target: &Target<'_>, bytes: &[u8], charset: Charset) -> Result<St
     Ok(charset::restrict(&text, charset).into_owned())
 }
 
-/// 1366, with up to six bytes from the first wrong one on.
+/// 1366. `from`: the bytes from the first wrong one on.
 fn incorrect_string(target: &Target<'_>, from: &[u8]) -> Result<()> {
-    let mut shown = shown_bytes(from.get(..6).unwrap_or(from));
-    if from.len() > 6 {
-        shown.push_str("...");
-    }
-    let what = format!("Incorrect string value: '{shown}'");
+    let what = charset::incorrect_string(from, target.from.collation.charset());
     target.lost(errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, target.at_row(&what))
 }
 

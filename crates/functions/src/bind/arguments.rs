@@ -498,10 +498,24 @@ impl Binding<'_> {
         indexes.fold(0u32, |sum, i| sum.saturating_add(text_length(&self.ty(i))))
     }
 
+    /// The type of a text whose length depends on the values of arguments: of as many characters as the longest text has
+    /// bytes.
+    pub fn text_of_any_length(&self, collation: Collation) -> SqlType {
+        text_result(LONGEST_TEXT_BYTES, collation)
+    }
+
     /// The type of a text of at most `length` characters. Beyond VARCHAR's limit it is a LONGTEXT.
     pub fn text_result(&self, length: u32, collation: Collation) -> SqlType {
         text_result(length, collation)
     }
+}
+
+/// The most bytes of a text that a function makes, as MySQL announces them.
+const LONGEST_TEXT_BYTES: u32 = 16_777_216;
+
+/// The most characters of a text that a function makes.
+pub(crate) fn longest_text(collation: Collation) -> u32 {
+    LONGEST_TEXT_BYTES / collation.charset().max_bytes_per_char()
 }
 
 /// How many bytes a text of a type with `length` characters can take.

@@ -127,6 +127,9 @@ fn merge_integers(a: &SqlType, b: &SqlType) -> SqlType {
     }
 }
 
+/// The digits of an unsigned BIGINT.
+const BIGINT_DIGITS: u32 = 20;
+
 /// If signed and unsigned integers are mixed and the unsigned type is the largest, the result needs the next
 /// larger type. A YEAR fits the signed type.
 fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
@@ -148,8 +151,9 @@ fn widen_for_signs(merged: SqlType, types: &[SqlType]) -> SqlType {
                 _ => integer_digits(t),
             };
             let has_bits = integers().any(|t| t.kind == Bit);
-            let widest = integers().map(digits).max().filter(|_| has_bits);
-            return SqlType::decimal(widest.unwrap_or(20), 0);
+            let least = if has_bits { 1 } else { BIGINT_DIGITS };
+            let widest = integers().map(digits).max().unwrap_or_default();
+            return SqlType::decimal(widest.max(least), 0);
         }
     };
     SqlType { kind, ..merged }
@@ -160,9 +164,14 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     if a.is_float() || b.is_float() {
         // In MySQL their order matters: IF(c, float, 0) is a FLOAT, IF(c, 0, float) is not.
         let decimals = a.decimals.max(b.decimals);
+        let widest = match decimals < SqlType::NOT_FIXED {
+            true => SqlType::DOUBLE.length,
+            false => double_width(a).max(double_width(b)),
+        };
         if a.kind == TypeKind::BigInt {
             return SqlType {
                 decimals,
+                length: widest,
                 unsigned,
                 ..SqlType::DOUBLE
             };
@@ -189,7 +198,8 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
                 let whole = |t: &SqlType| t.length.saturating_sub(u32::from(t.decimals));
                 whole(a).max(whole(b)) + u32::from(decimals)
             }
-            false => ty.length,
+            false if decimals < SqlType::NOT_FIXED => ty.length,
+            false => widest,
         };
         return SqlType {
             decimals,
@@ -203,6 +213,14 @@ fn merge_numbers(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType {
         unsigned,
         ..SqlType::decimal((whole + u32::from(scale)).clamp(1, 65), scale)
+    }
+}
+
+/// The width of a number among doubles.
+fn double_width(ty: &SqlType) -> u32 {
+    match ty.is_float() {
+        true => ty.length,
+        false => text_length(ty),
     }
 }
 

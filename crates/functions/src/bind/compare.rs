@@ -86,7 +86,10 @@ pub(crate) fn pair(
         return Ok((at_scale(a, scale), at_scale(b, scale)));
     }
     let years = kind != ComparisonKind::List;
-    Ok((number_side(a.clone(), &b, years), number_side(b, &a, years)))
+    Ok((
+        number_side(a.clone(), &b, years, env),
+        number_side(b, &a, years, env),
+    ))
 }
 
 /// A constant that is compared with a column gets the column's type. So compared with a TIME, a point in time
@@ -108,8 +111,19 @@ fn fixed_scale(a: &SqlType, b: &SqlType) -> Option<u8> {
 }
 
 fn at_scale(expr: Expr, scale: u8) -> Expr {
-    if expr.ty().is_float() {
-        implicit_cast(expr, SqlType::decimal(65, scale))
+    /// All integers of so many digits are DOUBLEs.
+    const EXACT_DIGITS: u32 = 15;
+    let ty = expr.ty();
+    let at_scale = |expr: Expr| implicit_cast(expr, SqlType::decimal(65, scale));
+    let digits = match ty.is_decimal() {
+        true => ty.length,
+        false => u32::from(ty.kind == TypeKind::BigInt) * 20,
+    };
+    if ty.is_float() {
+        at_scale(expr)
+    } else if digits > EXACT_DIGITS && !expr.is_constant() {
+        // It is compared as a DOUBLE, which has fewer digits.
+        at_scale(implicit_cast(expr, SqlType::DOUBLE))
     } else {
         expr
     }
@@ -165,7 +179,8 @@ pub(super) fn by_member(all: Vec<Expr>) -> Vec<Expr> {
 /// `expr`, converted to be compared with `other`, one of which is a DATE, DATETIME or TIMESTAMP.
 pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
     let (ty, other_ty) = (expr.ty(), other.ty());
-    if let Some(year) = beside_year(&expr, other, kind)? {
+    let takes_parameter = is_parameter(&expr, env) || is_parameter(other, env);
+    if !takes_parameter && let Some(year) = beside_year(&expr, other, kind)? {
         return Ok(year);
     }
     if ty.is_datetime() {
@@ -196,7 +211,7 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         };
         return Ok(implicit_cast(expr, moment));
     }
-    let is_parameter = matches!(expr, Expr::Param { .. }) && !env.literal_params;
+    let is_parameter = is_parameter(&expr, env);
     if kind == ComparisonKind::Operator {
         note_date(&expr, other, env);
     }
@@ -216,6 +231,11 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         args.push(text_literal(label.name().unwrap_or_default()));
     }
     Ok(constant)
+}
+
+/// Whether an expression is a parameter of a prepared statement: MySQL converts it to no column's type.
+fn is_parameter(expr: &Expr, env: &TypeEnv) -> bool {
+    matches!(expr, Expr::Param { .. }) && !env.literal_params
 }
 
 /// Notes a literal text that is compared with a date: MySQL reads it before it runs the statement.
@@ -427,7 +447,7 @@ fn note_incorrect(literal: &Expr, column: &Expr, env: &TypeEnv) {
 }
 
 /// `expr`, converted to be compared with `other`, at least one of which is a number and none a date or time.
-fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
+fn number_side(expr: Expr, other: &Expr, years: bool, env: &TypeEnv) -> Expr {
     let (ty, other_ty) = (expr.ty(), other.ty());
     if expr.as_stored().ty().has_members() {
         return implicit_cast(expr, SqlType::BIGINT_UNSIGNED);
@@ -435,6 +455,12 @@ fn number_side(expr: Expr, other: &Expr, years: bool) -> Expr {
     let constant = expr.is_constant();
     let beside_column = matches!(other, Expr::Column { .. });
     let is_year = other_ty.kind == TypeKind::Year && ty.kind != TypeKind::Year;
+    if is_year && is_parameter(&expr, env) {
+        return match ty.is_string() {
+            true => implicit_cast(expr, SqlType::BIGINT),
+            false => expr,
+        };
+    }
     if is_year && beside_column && constant && (years || ty.is_string()) {
         let result = if ty.is_numeric() {
             ty

@@ -19,6 +19,37 @@ pub enum KeyRounding {
     Up,
 }
 
+/// The name of [`bytes_as_key`]'s function.
+pub(crate) const KEY_TEXT: &str = "key text";
+
+/// A constant of bytes that a comparison takes for text, as a key of the text column `name`: where the bytes are no text,
+/// the key is NULL, with a warning, while the comparison itself fails. `None` for any other constant.
+pub fn bytes_as_key(expr: &Expr, column: SqlType, name: &str) -> Option<Expr> {
+    let Expr::Cast {
+        input,
+        ty,
+        implicit: true,
+    } = expr
+    else {
+        return None;
+    };
+    let is_text = |ty: &SqlType| ty.is_string() && !ty.is_binary();
+    let from = input.ty();
+    let takes_bytes = from.is_string() && from.is_binary() && is_text(ty) && is_text(&column);
+    if !takes_bytes || ty.collation != column.collation {
+        return None;
+    }
+    let name = Expr::literal(
+        Value::from(name),
+        super::literal_type(name.chars().count(), types::Collation::DEFAULT),
+    );
+    Some(Expr::Call {
+        function: registry::find(KEY_TEXT)?,
+        args: vec![(**input).clone(), name],
+        ty: column,
+    })
+}
+
 /// Converts the constant `expr`, which is compared with a column of type `column`, to a value of the column's
 /// type.
 ///

@@ -32,7 +32,7 @@ pub use collation::strength_of;
 pub use common::common_type;
 pub use compare::{row_list_pair, row_list_texts};
 pub use env::{BindNotes, TypeEnv};
-pub use key::{KeyRounding, key_cast};
+pub use key::{KeyRounding, bytes_as_key, key_cast};
 
 /// `CAST(input AS ty)`. A string type whose [`SqlType::length`] is `u32::MAX` stands for CHAR or BINARY
 /// without a length; BIGINT is SIGNED, BIGINT UNSIGNED is UNSIGNED. Fails with 1425, 1426, 1427 for

@@ -3,7 +3,7 @@
 use types::{Result, SqlType, TypeKind, errno};
 
 use crate::datum::Datum;
-use crate::json::loss::JsonLoss;
+use crate::json::loss::{JsonLoss, json_name};
 use crate::{EvalContext, Expr};
 
 /// A conversion, apart from the value.
@@ -48,14 +48,7 @@ impl Conversion<'_> {
 
     /// Reports that JSON is not a value of the type, for any of the reasons.
     pub fn json_lost(&self, loss: JsonLoss, kind: &str) -> Result<()> {
-        let column = match self.input {
-            Expr::Column { label, .. } => label.name().unwrap_or("column"),
-            Expr::Call { function, .. } => match function.0.name {
-                "->" => "json_extract",
-                name => name,
-            },
-            _ => "cast_as_json",
-        };
+        let column = json_name(self.input);
         let (code, reason) = loss.code();
         self.ctx.conversion_lost(
             code,

@@ -7,7 +7,7 @@ use types::temporal::{DateTime, Time};
 use types::{Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 use super::conversion::Conversion;
-use super::number_text::{is_space, parse_double, parse_integer};
+use super::number_text::{IntegerPrefix, is_space, parse_cast_integer, parse_double, parse_integer};
 use crate::datum::Datum;
 use crate::json::convert::{integer_of_text, scalar};
 use crate::json::loss::JsonLoss;
@@ -23,7 +23,7 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
             return json_number(json, conversion, "INTEGER", to_signed);
         }
         Datum::String(_) | Datum::Bytes(_) => {
-            let parsed = parse_integer(value.bytes());
+            let parsed = integer_of(value, conversion);
             if !parsed.complete {
                 conversion.truncated("INTEGER", value)?;
             } else if !parsed.negative && parsed.magnitude > i64::MAX as u64 {
@@ -43,6 +43,13 @@ pub(super) fn to_signed(value: Datum<'_>, conversion: &Conversion<'_>) -> Result
         },
         other => temporal_integer(other, conversion)?,
     }))
+}
+
+fn integer_of(text: Datum<'_>, conversion: &Conversion<'_>) -> IntegerPrefix {
+    match conversion.implicit {
+        true => parse_integer(text.bytes()),
+        false => parse_cast_integer(text.bytes()),
+    }
 }
 
 /// The digits of a date or time. Its fraction is rounded as a time: `23:59:59.9` becomes the beginning of the
@@ -95,7 +102,7 @@ pub(super) fn to_unsigned(value: Datum<'_>, conversion: &Conversion<'_>) -> Resu
             0
         }
         Datum::String(_) | Datum::Bytes(_) => {
-            let parsed = parse_integer(value.bytes());
+            let parsed = integer_of(value, conversion);
             if !parsed.complete {
                 conversion.truncated("INTEGER", value)?;
             } else if parsed.negative && parsed.magnitude > 0 {

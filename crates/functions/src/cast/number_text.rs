@@ -68,6 +68,13 @@ pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
+/// Whether a text begins with a line break, or another blank than spaces and tabs: CAST and columns of integers find no
+/// integer behind it.
+pub(crate) fn begins_with_line_break(text: &[u8]) -> bool {
+    let first = text.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+    first.is_some_and(|byte| is_space(*byte))
+}
+
 /// The integer that a text begins with, as 64 bits and a sign.
 pub(crate) struct IntegerPrefix {
     pub negative: bool,
@@ -84,6 +91,14 @@ impl IntegerPrefix {
         } else {
             self.magnitude
         }
+    }
+}
+
+/// The integer that CAST finds.
+pub(crate) fn parse_cast_integer(text: &[u8]) -> IntegerPrefix {
+    match begins_with_line_break(text) {
+        true => parse_integer(b""),
+        false => parse_integer(text),
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) static FAMILY: Family = Family {
 
 static FUNCTIONS: &[FunctionDef] = &[
     function("datediff", 2, 2, |_| Ok(integer(9)), datediff)
+        .sees_null()
         .takes_json()
         .nullability(Nullability::Always),
     function("timediff", 2, 2, resolve_timediff, timediff)
@@ -47,11 +48,13 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 fn datediff(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    let Some(a) = datetime_at(call, args, 0, DateRules::CALENDAR)? else {
-        return Ok(Value::Null);
-    };
+    // Both are read, and warned of, even if one is NULL.
+    let a = datetime_at(call, args, 0, DateRules::CALENDAR)?;
     let b = datetime_at(call, args, 1, DateRules::CALENDAR)?;
-    Ok(b.map_or(Value::Null, |b| Value::Int(a.day_number() - b.day_number())))
+    Ok(match (a, b) {
+        (Some(a), Some(b)) => Value::Int(a.day_number() - b.day_number()),
+        _ => Value::Null,
+    })
 }
 
 fn resolve_timediff(binding: &mut Binding<'_>) -> Result<SqlType> {

@@ -177,7 +177,8 @@ fn bind_interval(binding: &mut Binding<'_>, date: usize, amount: usize, unit: us
             _ => 6,
         };
         if !ty.is_integer() && !ty.is_decimal() && ty.kind != TypeKind::Null {
-            binding.cast(amount, SqlType::decimal(65, 6));
+            // All digits, because those behind microseconds are cut off.
+            binding.cast(amount, SqlType::decimal(65, 30));
         }
     } else {
         binding.integer(amount);

@@ -67,9 +67,14 @@ fn str_to_date(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         .and_then(|()| reader.finish())
         .filter(accepted);
     let Some(fields) = found else {
+        let (kind, at) = match reader.wrong_time {
+            Some(at) => ("time", at),
+            None => ("datetime", 0),
+        };
+        let wrong = String::from_utf8_lossy(text.get(at..).unwrap_or_default());
         call.ctx.conversion_lost(
             1411,
-            format!("Incorrect datetime value: '{}' for function str_to_date", shown()),
+            format!("Incorrect {kind} value: '{wrong}' for function str_to_date"),
         )?;
         return Ok(Value::Null);
     };
@@ -98,6 +103,8 @@ struct Reader<'a> {
     week: Option<Week>,
     /// The year of `%X` (true) or `%x`.
     week_year: Option<(bool, u16)>,
+    /// Where the text of `%r` or `%T` begins, if that is wrong.
+    wrong_time: Option<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -120,6 +127,7 @@ impl<'a> Reader<'a> {
             weekday: None,
             week: None,
             week_year: None,
+            wrong_time: None,
         }
     }
 
@@ -253,8 +261,8 @@ impl<'a> Reader<'a> {
                 });
             }
             b'X' | b'x' => self.week_year = Some((specifier == b'X', self.number(4)?.0 as u16)),
-            b'r' => self.read(b"%I:%i:%S %p")?,
-            b'T' => self.read(b"%H:%i:%S")?,
+            b'r' => self.time(b"%I:%i:%S %p")?,
+            b'T' => self.time(b"%H:%i:%S")?,
             b'.' => self.skip_while(|b| b.is_ascii_punctuation()),
             b'@' => self.skip_while(|b| b.is_ascii_alphabetic()),
             b'#' => self.skip_while(|b| b.is_ascii_digit()),
@@ -262,6 +270,18 @@ impl<'a> Reader<'a> {
             _ => return None,
         }
         Some(())
+    }
+
+    /// Reads `%r` and `%T`, which are formats of their own: errors in them show their part of the text.
+    fn time(&mut self, format: &[u8]) -> Option<()> {
+        let start = self.at;
+        let read = self.read(format);
+        let is_hour = !self.twelve_hours || (1..=12).contains(&self.fields.hour);
+        let read = read.filter(|()| is_hour);
+        if read.is_none() {
+            self.wrong_time = Some(start);
+        }
+        read
     }
 
     /// The point in time of the fields; `None` if they contradict each other or are out of range. Every month

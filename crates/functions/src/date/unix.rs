@@ -121,10 +121,10 @@ fn convert_tz(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         let name = args.get(i).and_then(|d| std::str::from_utf8(d.bytes()).ok());
         name.and_then(TimeZone::parse)
     };
-    let Some(at) = datetime_at(call, args, 0, DateRules::CALENDAR)? else {
+    let (Some(from), Some(to)) = (zone(1), zone(2)) else {
         return Ok(Value::Null);
     };
-    let (Some(from), Some(to)) = (zone(1), zone(2)) else {
+    let Some(at) = datetime_at(call, args, 0, DateRules::CALENDAR)? else {
         return Ok(Value::Null);
     };
     let rounded = crate::temporal::fit(&at, call.ty.decimals, call.ctx).unwrap_or(at);

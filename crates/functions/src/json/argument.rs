@@ -52,6 +52,18 @@ pub(super) fn document<'a>(call: &Call<'_>, args: &[Datum<'a>], index: usize) ->
     }
 }
 
+/// Whether an argument is NULL, so that the result is. The first `documents` arguments are read from the left until one is
+/// NULL: a text before it that is no document is an error.
+pub(super) fn has_null(call: &Call<'_>, args: &[Datum<'_>], documents: usize) -> Result<bool> {
+    let Some(first) = args.iter().position(Datum::is_null) else {
+        return Ok(false);
+    };
+    for index in 0..first.min(documents) {
+        document(call, args, index)?;
+    }
+    Ok(true)
+}
+
 /// Error 3144.
 pub(crate) fn of_binary() -> Error {
     Error::new(

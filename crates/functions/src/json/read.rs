@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use types::json::{Json, JsonArray, JsonBinary, JsonRef, JsonView, ParseError, write_quoted};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value, errno};
 
-use super::argument::{Document, document, made, of_binary, path_at, resolve_json, single_path_at};
+use super::argument::{Document, document, has_null, made, of_binary, path_at, resolve_json, single_path_at};
 use super::convert::{of_result, parse_argument};
 use super::order::compare;
 use super::{returning, schema, storage};
@@ -22,9 +22,15 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 static FUNCTIONS: &[FunctionDef] = &[
-    of_json("json_extract", 2, MANY, resolve_json, extract).nullability(Nullability::Always),
-    of_json("->", 2, 2, resolve_json, extract).nullability(Nullability::Always),
-    of_json("->>", 2, 2, resolve_text, extract_unquoted).nullability(Nullability::Always),
+    of_json("json_extract", 2, MANY, resolve_json, extract)
+        .sees_null()
+        .nullability(Nullability::Always),
+    of_json("->", 2, 2, resolve_json, extract)
+        .sees_null()
+        .nullability(Nullability::Always),
+    of_json("->>", 2, 2, resolve_text, extract_unquoted)
+        .sees_null()
+        .nullability(Nullability::Always),
     of_json("json_value", 2, 7, returning::resolve_value, returning::value)
         .sees_null()
         .nullability(Nullability::Always),
@@ -34,14 +40,20 @@ static FUNCTIONS: &[FunctionDef] = &[
         .sees_null()
         .nullability(Nullability::Always),
     of_json("json_type", 1, 1, resolve_type, type_of),
-    of_json("json_length", 1, 2, resolve_integer, length).nullability(Nullability::Always),
+    of_json("json_length", 1, 2, resolve_integer, length)
+        .sees_null()
+        .nullability(Nullability::Always),
     of_json("json_depth", 1, 1, resolve_integer, depth).nullability(Nullability::Always),
-    of_json("json_keys", 1, 2, resolve_json, keys).nullability(Nullability::Always),
-    of_json("json_contains", 2, 3, resolve_integer, contains).nullability(Nullability::Always),
+    of_json("json_keys", 1, 2, resolve_json, keys)
+        .sees_null()
+        .nullability(Nullability::Always),
+    of_json("json_contains", 2, 3, resolve_integer, contains)
+        .sees_null()
+        .nullability(Nullability::Always),
     of_json("json_contains_path", 3, MANY, resolve_integer, contains_path)
         .sees_null()
         .nullability(Nullability::Always),
-    of_json("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps),
+    of_json("json_overlaps", 2, 2, |_| Ok(SqlType::BOOL), overlaps).sees_null(),
     of_json("member of", 2, 2, |_| Ok(SqlType::BOOL), member_of),
     of_json("json_pretty", 1, 1, resolve_text, pretty),
     of_json("json_schema_valid", 2, 2, |_| Ok(SqlType::BOOL), schema::valid),
@@ -139,6 +151,9 @@ fn find<'a>(document: &'a Document<'_>, args: &[Datum<'_>]) -> Result<Found<'a>>
 }
 
 fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, 1)? {
+        return Ok(Value::Null);
+    }
     Ok(match find(&document(call, args, 0)?, args)? {
         Found::Nothing => Value::Null,
         Found::One(json) => Value::Json(json.to_binary()),
@@ -147,6 +162,9 @@ fn extract(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn extract_unquoted(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, 1)? {
+        return Ok(Value::Null);
+    }
     Ok(match find(&document(call, args, 0)?, args)? {
         Found::Nothing => Value::Null,
         Found::One(json) => Value::String(json.to_unquoted()),
@@ -222,6 +240,9 @@ fn part<'a>(args: &[Datum<'_>], document: &'a Document<'_>, index: usize) -> Res
 }
 
 fn length(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, 1)? {
+        return Ok(Value::Null);
+    }
     let document = document(call, args, 0)?;
     if args.len() > 1 {
         let path = path_at(args, 1)?;
@@ -254,6 +275,9 @@ fn depth(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, 1)? {
+        return Ok(Value::Null);
+    }
     let document = document(call, args, 0)?;
     let root = document.root();
     let part = match args.len() {
@@ -270,6 +294,9 @@ fn keys(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn contains(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, 2)? {
+        return Ok(Value::Null);
+    }
     let target = document(call, args, 0)?;
     let candidate = document(call, args, 1)?;
     Ok(match part(args, &target, 2)? {
@@ -341,10 +368,13 @@ fn one_or_all(args: &[Datum<'_>], function: &str) -> Result<bool> {
 /// Paths after the one that decides are not looked at.
 fn contains_path(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let is_null = |at: usize| args.get(at).is_none_or(Datum::is_null);
-    if is_null(0) || is_null(1) {
+    if is_null(0) {
         return Ok(Value::Null);
     }
     let document = document(call, args, 0)?;
+    if is_null(1) {
+        return Ok(Value::Null);
+    }
     let all = one_or_all(args, call.def.name)?;
     for i in 2..args.len() {
         if is_null(i) {
@@ -359,6 +389,9 @@ fn contains_path(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 }
 
 fn overlaps(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, 2)? {
+        return Ok(Value::Null);
+    }
     let (a, b) = (document(call, args, 0)?, document(call, args, 1)?);
     let mut pace = Pace::of(call.ctx);
     let mut equal = |x: JsonRef<'_>, y: JsonRef<'_>| equal(x, y, &mut pace);
@@ -428,10 +461,13 @@ fn write_pretty(json: JsonRef<'_>, depth: usize, out: &mut Vec<u8>) {
 /// `JSON_SEARCH(doc, one|all, pattern[, escape[, path...]])`: paths of strings that are LIKE the pattern.
 fn search(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let nullable = |i: usize| args.get(i).is_none_or(|d| d.is_null());
-    if nullable(0) || nullable(1) || nullable(2) || args.iter().skip(4).any(|d| d.is_null()) {
+    if nullable(0) {
         return Ok(Value::Null);
     }
     let document = document(call, args, 0)?;
+    if nullable(1) || nullable(2) || args.iter().skip(4).any(|d| d.is_null()) {
+        return Ok(Value::Null);
+    }
     let all = one_or_all(args, call.def.name)?;
     let pattern = args.get(2).map_or(&b""[..], |d| d.bytes());
     let escape = args.get(3).and_then(|d| std::str::from_utf8(d.bytes()).ok());

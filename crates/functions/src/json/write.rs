@@ -6,7 +6,7 @@
 use types::json::{Json, key_order};
 use types::{Error, Result, SqlType, Value, errno};
 
-use super::argument::{document, made, of_binary, resolve_json, single_path_at};
+use super::argument::{document, has_null, made, of_binary, resolve_json, single_path_at};
 use super::convert::of_result;
 use super::path::{Index, Leg, Path};
 use crate::datum::Datum;
@@ -43,7 +43,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     })
     .sees_null()
     .nullability(Nullability::Always),
-    of_json("json_remove", 2, MANY, resolve_json, remove).nullability(Nullability::Always),
+    of_json("json_remove", 2, MANY, resolve_json, remove)
+        .sees_null()
+        .nullability(Nullability::Always),
     of_json("json_array_append", 3, MANY, resolve_pairs, array_append)
         .sees_null()
         .nullability(Nullability::Always),
@@ -53,7 +55,9 @@ static FUNCTIONS: &[FunctionDef] = &[
     of_json("json_merge_patch", 2, MANY, resolve_json, merge_patch)
         .sees_null()
         .nullability(Nullability::Always),
-    of_json("json_merge_preserve", 2, MANY, resolve_json, merge_preserve).nullability(Nullability::Always),
+    of_json("json_merge_preserve", 2, MANY, resolve_json, merge_preserve)
+        .sees_null()
+        .nullability(Nullability::Always),
 ];
 
 fn wrong_count(name: &str) -> Error {
@@ -196,6 +200,9 @@ fn put(document: &mut Json, path: &Path, value: Json, inserts: bool, replaces: b
 }
 
 fn remove(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, 1)? {
+        return Ok(Value::Null);
+    }
     let mut document = document(call, args, 0)?.to_tree();
     for i in 1..args.len() {
         let path = single_path_at(args, i)?;
@@ -295,6 +302,9 @@ fn patch(target: Json, change: Json) -> Json {
 }
 
 fn merge_preserve(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    if has_null(call, args, args.len())? {
+        return Ok(Value::Null);
+    }
     let mut result = document(call, args, 0)?.to_tree();
     for i in 1..args.len() {
         result = preserve(result, document(call, args, i)?.to_tree());

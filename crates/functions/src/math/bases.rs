@@ -2,6 +2,7 @@
 
 use types::{Result, SqlType, TypeKind, Value};
 
+use crate::Expr;
 use crate::bind::arguments::hex_as_number;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -19,15 +20,19 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
-    // A hexadecimal or bit literal is read as a number.
-    if let Some(value) = binding.args.first_mut() {
-        let expr = std::mem::replace(value, crate::Expr::null());
+    // A hexadecimal or bit literal is a number, and so is a BIT. Its digits in base 10 are not read in another base.
+    let was_text = binding.ty(0).is_string();
+    if let Some(value) = binding.args.first_mut()
+        && !matches!(value, Expr::Literal { value: Value::Bytes(bytes), .. } if bytes.is_empty())
+    {
+        let expr = std::mem::replace(value, Expr::null());
         *value = hex_as_number(expr, &SqlType::BIGINT_UNSIGNED);
     }
     if binding.ty(0).kind == TypeKind::Bit {
         binding.cast(0, SqlType::BIGINT_UNSIGNED);
+    } else if !was_text || binding.ty(0).is_string() {
+        binding.text(0);
     }
-    binding.text(0);
     binding.integer_if_given(1);
     binding.integer_if_given(2);
     Ok(SqlType::varchar(65, binding.env.collation))
@@ -43,8 +48,15 @@ fn conv(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 /// A negative base means signed numbers.
 fn convert(call: &Call<'_>, args: &[Datum<'_>], from: i64, to: i64) -> Result<Value> {
     let valid = |base: i64| (2..=36).contains(&base.unsigned_abs());
-    let text = args.first().map_or(&b""[..], |d| d.bytes());
-    if !valid(from) || !valid(to) || text.is_empty() {
+    if !valid(from) || !valid(to) {
+        return Ok(Value::Null);
+    }
+    let written = |bits: u64| Value::String(write(bits, to.unsigned_abs() as u32, to < 0));
+    let text = match args.first() {
+        Some(Datum::UInt(bits)) => return Ok(written(*bits)),
+        other => other.map_or(&b""[..], |text| text.bytes()),
+    };
+    if text.is_empty() {
         return Ok(Value::Null);
     }
     let parsed = parse(text, from.unsigned_abs() as u32, from < 0);
@@ -55,11 +67,7 @@ fn convert(call: &Call<'_>, args: &[Datum<'_>], from: i64, to: i64) -> Result<Va
             format!("Truncated incorrect DECIMAL value: '{shown}'"),
         )?;
     }
-    Ok(Value::String(write(
-        parsed.bits,
-        to.unsigned_abs() as u32,
-        to < 0,
-    )))
+    Ok(written(parsed.bits))
 }
 
 struct Parsed {

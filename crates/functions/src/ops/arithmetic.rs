@@ -60,15 +60,35 @@ fn numbers(binding: &mut Binding<'_>) -> (SqlType, SqlType) {
     (binding.ty(0), binding.ty(1))
 }
 
-/// The longest text of an integer.
-const INTEGER_LENGTH_MAX: u32 = 21;
+/// The most digits that MySQL announces of an integer, though a BIGINT has fewer.
+const DIGITS_MAX: u32 = 65;
 
-fn integer(length: u32, unsigned: bool) -> SqlType {
+/// The most digits of the result of DIV.
+const QUOTIENT_DIGITS_MAX: u32 = 21;
+
+/// An integer of so many digits, and a sign.
+fn integer(digits: u32, unsigned: bool) -> SqlType {
     SqlType {
         unsigned,
-        length: length.min(INTEGER_LENGTH_MAX),
+        length: digits.min(DIGITS_MAX) + u32::from(!unsigned),
         ..SqlType::BIGINT
     }
+}
+
+/// The digits of an operand that is an integer: none of one whose only character would be a sign.
+fn integer_digits(expr: &Expr) -> u32 {
+    match expr {
+        Expr::Literal { .. } => digits(expr).0,
+        expr => {
+            let ty = expr.ty();
+            ty.length.saturating_sub(u32::from(!ty.unsigned))
+        }
+    }
+}
+
+/// The digits of the longer of two integers.
+fn longer(binding: &Binding<'_>) -> u32 {
+    binding.args.iter().map(integer_digits).max().unwrap_or_default()
 }
 
 /// Of two unsigned numbers it is unsigned, too.
@@ -102,7 +122,7 @@ fn resolve_sum(binding: &mut Binding<'_>) -> Result<SqlType> {
         return Ok(decimal(wa.max(wb) + 1, u32::from(sa.max(sb)), unsigned));
     }
     let unsigned = !signed && (a.unsigned || b.unsigned);
-    Ok(integer(a.length.max(b.length) + 1, unsigned))
+    Ok(integer(longer(binding) + 1, unsigned))
 }
 
 fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -120,7 +140,7 @@ fn resolve_product(binding: &mut Binding<'_>) -> Result<SqlType> {
     }
     let ((wa, _), (wb, _)) = both_digits(binding);
     let unsigned = a.unsigned || b.unsigned;
-    Ok(integer(wa + wb + u32::from(!unsigned), unsigned))
+    Ok(integer(wa + wb, unsigned))
 }
 
 fn resolve_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -156,16 +176,14 @@ fn resolve_integer_quotient(binding: &mut Binding<'_>) -> Result<SqlType> {
         true => written.length.saturating_sub(fraction_of_divisor(&written)),
         false => binding.args.first().map_or((20, 0), digits).0,
     };
-    let length = whole
-        .saturating_add(fraction_of_divisor(&divisor))
-        .saturating_add(1);
-    Ok(integer(length, a.unsigned || b.unsigned))
+    let digits = whole.saturating_add(fraction_of_divisor(&divisor));
+    Ok(integer(digits.min(QUOTIENT_DIGITS_MAX), a.unsigned || b.unsigned))
 }
 
 /// The digits after the point that a divisor may have: so much longer is the quotient.
 fn fraction_of_divisor(ty: &SqlType) -> u32 {
     if ty.is_float() {
-        return INTEGER_LENGTH_MAX;
+        return QUOTIENT_DIGITS_MAX;
     }
     match ty.is_string() {
         true => ty.length.min(u32::from(Decimal::MAX_SCALE)),
@@ -189,7 +207,11 @@ fn resolve_remainder(binding: &mut Binding<'_>) -> Result<SqlType> {
             a.unsigned && b.unsigned,
         ));
     }
-    Ok(integer(a.length.max(b.length), a.unsigned))
+    // A place for a sign is counted for unsigned numbers, too.
+    Ok(SqlType {
+        unsigned: a.unsigned,
+        ..integer(longer(binding), false)
+    })
 }
 
 fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -216,9 +238,13 @@ fn resolve_negation(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(if literal {
         SqlType::decimal(20, 0)
     } else {
-        integer(ty.length + 1, false)
+        // One digit more than MySQL counts, for the negative of the least integer.
+        integer(ty.length.min(NEGATED_DIGITS_MAX), false)
     })
 }
+
+/// The most digits of a negated integer.
+const NEGATED_DIGITS_MAX: u32 = 20;
 
 fn both_digits(binding: &Binding<'_>) -> ((u32, u8), (u32, u8)) {
     let of = |i: usize| binding.args.get(i).map_or((1, 0), digits);

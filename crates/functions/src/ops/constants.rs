@@ -4,7 +4,7 @@
 //! Statements cannot call them. [`crate::bind::compare`] and [`crate::bind::key`] create the calls.
 
 use types::temporal::DateTime;
-use types::{Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
+use types::{Charset, Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use crate::assign::integer_range;
 use crate::bind::compare::resolve_converted;
@@ -12,7 +12,9 @@ use crate::bind::compare::{
     BIGINT_CONSTANT, DATETIME_CONSTANT, DATETIME_LIST_ITEM, DATETIME_LIST_PARAMETER, DATETIME_NUMBER,
     DATETIME_OPERAND, DATETIME_PARAMETER, TIME_CONSTANT, YEAR_BEGINNING, YEAR_CONSTANT,
 };
+use crate::bind::key::KEY_TEXT;
 use crate::cast::number::full_year;
+use crate::charset;
 use crate::context::Strictness;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, Expr, FunctionDef};
@@ -44,6 +46,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("key exact", 1, 1, resolve_converted, |c, a| key(c, a, 0)),
     function("key down", 1, 1, resolve_converted, |c, a| key(c, a, -1)),
     function("key up", 1, 1, resolve_converted, |c, a| key(c, a, 1)),
+    function(KEY_TEXT, 2, 2, resolve_converted, key_text),
 ];
 
 fn resolve_frame_offset(binding: &mut Binding<'_>) -> Result<SqlType> {
@@ -63,6 +66,27 @@ fn frame_offset(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
         Some(offset) if is_offset => Ok(offset.to_value()),
         _ => Err(crate::window::wrong_frame()),
     }
+}
+
+/// Bytes as a key of a text column, whose name is the second argument. Bytes that are no text of its character set equal
+/// none of its values: NULL, with warning 1366, in writes, too.
+fn key_text(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let [bytes, Datum::String(name)] = args else {
+        return Ok(Value::Null);
+    };
+    let bytes = bytes.bytes();
+    let charset = call.ty.collation.charset();
+    if let Some(text) = charset::decode(bytes, charset) {
+        return Ok(Value::String(text));
+    }
+    let bytes = charset.whole_characters(bytes);
+    let (_, valid) = charset.decode_prefix(&bytes);
+    let wrong = charset::incorrect_string(bytes.get(valid..).unwrap_or_default(), Charset::Binary);
+    call.ctx.warn(
+        errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
+        format!("{wrong} for column '{name}' at row 1"),
+    )?;
+    Ok(Value::Null)
 }
 
 /// The name of the other side's type.

@@ -11,6 +11,7 @@ use types::{Error, Result, SqlType, TypeKind, Value, errno};
 use super::compiled::{Found, Pattern, Refusal, RegexFlags, timed_out};
 use super::icu_rules::{self, COMMENT};
 use super::regex_cache::CACHE_LIMIT;
+use crate::bind::arguments::longest_text;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
 use crate::pace::{Pace, Steps};
@@ -118,10 +119,7 @@ fn resolve_replace(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer_if_given(4);
     binding.text(5);
     let collation = binding.texts(0..3)?;
-    Ok(SqlType {
-        kind: TypeKind::LongText,
-        ..SqlType::varchar(u32::MAX, collation)
-    })
+    Ok(binding.text_result(longest_text(collation), collation))
 }
 
 fn text<'a>(args: &[Datum<'a>], index: usize) -> std::borrow::Cow<'a, str> {

@@ -4,6 +4,7 @@ use types::{Charset, Result, SqlType, Value};
 
 use super::letter_case::{Case, in_case};
 use super::{count_of, length, literal_count, too_large, value_of};
+use crate::bind::arguments::longest_text;
 use crate::charset::encoded_len;
 use crate::datum::Datum;
 use crate::expr::{Binding, Call, FunctionDef, Nullability};
@@ -151,9 +152,12 @@ fn reverse(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 fn resolve_repeat(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);
     binding.integer(1);
-    let times = literal_count(binding, 1).unwrap_or(u32::MAX);
+    let collation = binding.ty(0).collation;
+    let Some(times) = literal_count(binding, 1) else {
+        return Ok(binding.text_of_any_length(collation));
+    };
     let length = binding.total_length(0..1).saturating_mul(times);
-    Ok(binding.text_result(length, binding.ty(0).collation))
+    Ok(binding.text_result(length.min(longest_text(collation)), collation))
 }
 
 fn repeat(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -171,8 +175,11 @@ fn repeat(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn resolve_space(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.integer(0);
-    let count = literal_count(binding, 0).unwrap_or(u32::MAX);
-    Ok(binding.text_result(count, binding.env.collation))
+    let collation = binding.env.collation;
+    Ok(match literal_count(binding, 0) {
+        Some(count) => binding.text_result(count.min(longest_text(collation)), collation),
+        None => binding.text_of_any_length(collation),
+    })
 }
 
 fn space(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {

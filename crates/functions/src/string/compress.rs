@@ -70,7 +70,7 @@ fn compress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 
 fn resolve_uncompress(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);
-    Ok(binding.text_result(u32::MAX, Collation::Binary))
+    Ok(binding.text_of_any_length(Collation::Binary))
 }
 
 fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
@@ -104,8 +104,10 @@ fn uncompress(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     };
     match read {
         Ok(_) if plain.len() <= length as usize => Ok(Value::Bytes(plain)),
-        Err(error) if error.kind() != ErrorKind::UnexpectedEof => corrupted(call),
-        // The data is too long, or, according to zlib, incomplete.
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof || plain.len() < length as usize => {
+            corrupted(call)
+        }
+        // The data is too long, or complete but for its checksum.
         _ => {
             call.ctx.warn(
                 errno::ER_ZLIB_Z_BUF_ERROR,

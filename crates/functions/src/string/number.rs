@@ -28,13 +28,15 @@ static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 fn resolve_format(binding: &mut Binding<'_>) -> Result<SqlType> {
+    // The width is that of the argument as it is written.
+    let digits = text_length(&binding.ty(0));
     binding.number(0);
     binding.integer(1);
     if binding.args.len() > 2 {
         binding.text(2);
     }
-    let digits = text_length(&binding.ty(0));
-    Ok(SqlType::varchar(digits + digits / 3 + 32, binding.env.collation))
+    let chars = digits.saturating_add(digits / 3).saturating_add(32);
+    Ok(binding.text_result(chars, binding.env.collation))
 }
 
 /// `FORMAT(x, digits[, locale])`. A locale that is NULL or unknown is en_US.

@@ -138,7 +138,10 @@ fn resolve_pad(binding: &mut Binding<'_>) -> Result<SqlType> {
         .and_then(literal_integer)
         .is_some_and(|count| count < 0);
     let length = literal_count(binding, 1).filter(|_| !is_negative);
-    Ok(binding.text_result(length.unwrap_or(u32::MAX), collation))
+    Ok(match length {
+        Some(length) => binding.text_result(length, collation),
+        None => binding.text_of_any_length(collation),
+    })
 }
 
 fn pad(call: &Call<'_>, args: &[Datum<'_>], left: bool) -> Result<Value> {

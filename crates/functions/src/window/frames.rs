@@ -15,22 +15,30 @@ use crate::{EvalContext, Expr};
 
 /// The frame of each row of a partition, as a range of rows. `peers`: the ranges of rows that are equal under
 /// ORDER BY, in order. Without ORDER BY all rows are peers. `key`: the first key of ORDER BY, and whether it
-/// is descending.
+/// is descending. `end`: where the partition ends, which may be beyond `rows`. An edge at the end of `rows` that is
+/// found by values is further on if the partition goes on.
 pub fn frames(
     frame: &Frame,
     rows: &RecordBatch,
     peers: &[Range<usize>],
     key: Option<(&Expr, bool)>,
+    end: usize,
     ctx: &EvalContext,
 ) -> Result<Vec<Range<usize>>> {
     let edges = |side, bound| match frame.unit {
-        FrameUnit::Rows => edges_by_count(side, bound, rows.num_rows(), ctx),
-        FrameUnit::Range => edges_by_value(side, bound, rows, peers, key, ctx),
+        FrameUnit::Rows => edges_by_count(side, bound, rows.num_rows(), end, ctx),
+        FrameUnit::Range => edges_by_value(side, bound, rows, peers, key, end, ctx),
     };
     let starts = edges(Side::Start, &frame.start)?;
     let ends = edges(Side::End, &frame.end)?;
-    let frames = starts.into_iter().zip(ends);
-    Ok(frames.map(|(start, end)| start..end.max(start)).collect())
+    // As in MySQL, neither edge moves back from one row to the next.
+    let (mut first, mut last) = (0, 0);
+    let frames = starts.into_iter().zip(ends).map(|(start, end)| {
+        first = start.max(first);
+        last = end.max(last).max(first);
+        first..last
+    });
+    Ok(frames.collect())
 }
 
 /// The first row of a frame, or the one after its last.
@@ -49,11 +57,17 @@ impl Side {
     }
 }
 
-fn edges_by_count(side: Side, bound: &FrameBound, rows: usize, ctx: &EvalContext) -> Result<Vec<usize>> {
+fn edges_by_count(
+    side: Side,
+    bound: &FrameBound,
+    rows: usize,
+    end: usize,
+    ctx: &EvalContext,
+) -> Result<Vec<usize>> {
     let behind = usize::from(side == Side::End);
     let edge: Box<dyn Fn(usize) -> usize> = match bound {
         FrameBound::UnboundedPreceding => Box::new(|_| 0),
-        FrameBound::UnboundedFollowing => Box::new(|_| rows),
+        FrameBound::UnboundedFollowing => Box::new(|_| end),
         FrameBound::CurrentRow => Box::new(|row| row + behind),
         FrameBound::Preceding(offset) => {
             let offset = row_count(offset, ctx)?;
@@ -61,7 +75,7 @@ fn edges_by_count(side: Side, bound: &FrameBound, rows: usize, ctx: &EvalContext
         }
         FrameBound::Following(offset) => {
             let offset = row_count(offset, ctx)?;
-            Box::new(move |row| (row + behind).saturating_add(offset).min(rows))
+            Box::new(move |row| (row + behind).saturating_add(offset).min(end))
         }
     };
     Ok((0..rows).map(edge).collect())
@@ -91,6 +105,7 @@ fn edges_by_value(
     rows: &RecordBatch,
     peers: &[Range<usize>],
     key: Option<(&Expr, bool)>,
+    end: usize,
     ctx: &EvalContext,
 ) -> Result<Vec<usize>> {
     let search = match (bound, key) {
@@ -103,8 +118,8 @@ fn edges_by_value(
     for group in peers {
         let edge = match (bound, &search) {
             (FrameBound::UnboundedPreceding, _) => 0,
-            (FrameBound::UnboundedFollowing, _) => rows.num_rows(),
-            (_, Some(search)) => search.edge(group)?,
+            (FrameBound::UnboundedFollowing, _) => end,
+            (_, Some(search)) => search.edge(group)?.unwrap_or(end),
             (_, None) => side.of(group),
         };
         edges.resize(group.end, edge);
@@ -151,14 +166,15 @@ impl KeySearch {
     }
 
     /// The edge of the frame of a group of peers. The frame of NULLs consists of the NULLs. As in MySQL, a
-    /// value that cannot be computed (a date after the year 9999) is after all rows.
-    fn edge(&self, group: &Range<usize>) -> Result<usize> {
+    /// value that cannot be computed (a date after the year 9999) is greater than all keys: after all rows of the
+    /// partition (`None`), or before them, if the order is descending.
+    fn edge(&self, group: &Range<usize>) -> Result<Option<usize>> {
         if !self.non_null.contains(&group.start) {
-            return Ok(self.side.of(group));
+            return Ok(Some(self.side.of(group)));
         }
         let edge = Datum::at(self.edges.as_ref(), group.start)?;
         if edge.is_null() {
-            return Ok(self.keys.len());
+            return Ok(self.descending.then_some(0));
         }
         let is_before = |row: usize| -> Result<bool> {
             let key = Datum::at(self.keys.as_ref(), row)?;
@@ -177,6 +193,6 @@ impl KeySearch {
                 false => end = middle,
             }
         }
-        Ok(start)
+        Ok(Some(start))
     }
 }

@@ -3,7 +3,8 @@
 //! - [`bind()`], [`WindowCall::of_aggregate`]: calls of functions and of aggregates, bound.
 //! - [`frames()`]: the frame of each row of a partition, computed once for all calls of a window.
 //! - [`CallValues`]: the values of one call. Aggregates over frames are in `aggregate.rs`.
-//! - [`InPieces`]: calls over partitions that are too large to be in memory.
+//! - [`InPieces`]: calls over partitions that are too large to be in memory; [`TailCall`]: those over frames that end
+//!   with such a partition.
 //!
 //! Not here: which rows make a partition and their order (`executor`).
 //!
@@ -17,6 +18,7 @@ mod frames;
 mod partition;
 mod pieces;
 mod source;
+mod tail;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +33,7 @@ pub use frames::frames;
 pub(crate) use frames::wrong_frame;
 pub use partition::Partition;
 pub use pieces::{InPieces, Place, RunningCall, position_values};
+pub use tail::{TailCall, TailStart};
 
 /// One call of a window function in a query, bound. Arguments are over the columns of the window's input.
 #[derive(Debug, Clone, PartialEq)]

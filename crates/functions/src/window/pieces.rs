@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Array, UInt64Array};
 use arrow::record_batch::RecordBatch;
 use types::array::ColumnBuilder;
-use types::{Error, Result};
+use types::{Error, Result, SqlType};
 
 use super::{Frame, FrameBound, FrameUnit, WindowCall, WindowFunction};
 use crate::EvalContext;
@@ -31,10 +31,11 @@ pub enum InPieces {
     Once,
     /// From so many rows before the current one and after it.
     Nearby { before: usize, after: usize },
-    /// From the rows of a frame that is found by values, or that has so many rows: they are in memory.
-    Sliding,
-    /// From the rows up to the last one of the frame, which is near the current one.
-    Growing,
+    /// From the rows of the frame, which are in memory. With `ahead`, frames may end with the partition: then from the
+    /// first rows, so many, and from what [`super::TailCall`] gives for all of them.
+    Sliding { ahead: Option<usize> },
+    /// From the rows up to the last one of the frame, which is near the current one, or the partition's last one.
+    Growing { reaches_end: bool },
 }
 
 /// The most rows around the current one that are held for calls that take a number of rows.
@@ -47,6 +48,7 @@ impl WindowCall {
     /// Those of the expressions that say how many rows the call or its frame takes.
     pub fn in_pieces(&self, frame: &Frame, ctx: &EvalContext) -> Result<Option<InPieces>> {
         let frame_extent = of_frame(frame, ctx)?;
+        let reaches_end = matches!(frame_extent, Some(InPieces::Sliding { ahead: Some(_) }));
         let here = InPieces::Nearby { before: 0, after: 0 };
         let offset = || {
             let count = self.function.row_count(&self.args);
@@ -70,6 +72,12 @@ impl WindowCall {
                 Some(InPieces::ByRow) => Some(here),
                 extent => extent,
             },
+            WindowFunction::NthValue if reaches_end => {
+                let ahead = offset()?;
+                (ahead <= NEARBY_ROWS).then_some(InPieces::Sliding { ahead: Some(ahead) })
+            }
+            // Their values are as large as the frame.
+            WindowFunction::Aggregate(call) if reaches_end && !call.function.has_small_state() => None,
             WindowFunction::NthValue | WindowFunction::Aggregate(_) => frame_extent,
         })
     }
@@ -87,13 +95,12 @@ fn of_frame(frame: &Frame, ctx: &EvalContext) -> Result<Option<InPieces>> {
         }
         _ => Ok::<usize, Error>(0),
     };
+    // A date that cannot be moved may have its edge after all rows.
     let is_moved_date = |bound: &FrameBound| match bound {
         Preceding(edge) | Following(edge) => frame.unit == FrameUnit::Range && edge.ty().is_temporal(),
         _ => false,
     };
     Ok(match (frame.unit, &frame.start, &frame.end) {
-        // A date that cannot be moved has its edge after all rows, and a later row may have it before.
-        (_, start, end) if is_moved_date(start) || is_moved_date(end) => None,
         (_, UnboundedPreceding, UnboundedFollowing) => Some(InPieces::Once),
         (FrameUnit::Rows, UnboundedPreceding, CurrentRow) => Some(InPieces::ByRow),
         (FrameUnit::Range, UnboundedPreceding, CurrentRow) => Some(InPieces::ByPeers),
@@ -104,16 +111,24 @@ fn of_frame(frame: &Frame, ctx: &EvalContext) -> Result<Option<InPieces>> {
         ) => {
             let (start, end) = (rows(&frame.start)?, rows(&frame.end)?);
             let most = start.max(end);
-            nearby(most, most).or(Some(InPieces::Sliding))
+            nearby(most, most).or(Some(InPieces::Sliding { ahead: None }))
         }
-        (_, UnboundedPreceding, Preceding(_) | Following(_)) => Some(InPieces::Growing),
+        (_, UnboundedPreceding, end @ (Preceding(_) | Following(_))) => Some(InPieces::Growing {
+            reaches_end: is_moved_date(end),
+        }),
         (
             FrameUnit::Range,
-            CurrentRow | Preceding(_) | Following(_),
-            CurrentRow | Preceding(_) | Following(_),
-        ) => Some(InPieces::Sliding),
-        // Those up to the end of the partition grow from its last row to its first one.
-        _ => None,
+            start @ (CurrentRow | Preceding(_) | Following(_)),
+            end @ (CurrentRow | Preceding(_) | Following(_)),
+        ) => {
+            let reaches_end = is_moved_date(start) || is_moved_date(end);
+            let ahead = reaches_end.then_some(1);
+            Some(InPieces::Sliding { ahead })
+        }
+        (_, CurrentRow | Preceding(_) | Following(_), UnboundedFollowing) => {
+            Some(InPieces::Sliding { ahead: Some(1) })
+        }
+        (_, UnboundedFollowing, _) | (_, _, UnboundedPreceding) => None,
     })
 }
 
@@ -206,12 +221,7 @@ impl<'c> RunningCall<'c> {
     pub fn value(&mut self, ctx: &EvalContext) -> Result<ArrayRef> {
         let ty = &self.call.ty;
         let value = match &mut self.state {
-            State::Aggregate(_, accumulator) => {
-                let value = accumulator.evaluate(ctx)?;
-                let mut out = ColumnBuilder::new(ty, 1);
-                append(&mut out, Datum::of(&value), ty)?;
-                out.finish()
-            }
+            State::Aggregate(_, accumulator) => return aggregate_value(accumulator, ty, ctx),
             State::First(Some(value)) | State::Last(Some(value)) | State::Nth(_, Some(value)) => {
                 Arc::clone(value)
             }
@@ -231,6 +241,18 @@ impl<'c> RunningCall<'c> {
             }
         }
     }
+}
+
+/// An aggregate's value in a call's type: an array of one row.
+pub(super) fn aggregate_value(
+    accumulator: &Accumulator,
+    ty: &SqlType,
+    ctx: &EvalContext,
+) -> Result<ArrayRef> {
+    let value = accumulator.evaluate(ctx)?;
+    let mut out = ColumnBuilder::new(ty, 1);
+    append(&mut out, Datum::of(&value), ty)?;
+    finish_array(out.finish(), ty)
 }
 
 /// The place of a row in its partition.

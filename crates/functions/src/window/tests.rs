@@ -70,7 +70,7 @@ fn aggregate(name: &str, arg: Expr) -> WindowCall {
 fn run(call: &WindowCall, frame: &Frame) -> String {
     let ctx = EvalContext::default();
     let rows = rows();
-    let frames = frames(frame, &rows, &PEERS, Some((&i(), false)), &ctx).unwrap();
+    let frames = frames(frame, &rows, &PEERS, Some((&i(), false)), rows.num_rows(), &ctx).unwrap();
     let partition = Partition {
         rows: &rows,
         peers: &PEERS,

@@ -51,8 +51,10 @@ fn is_pure(expr: &Expr) -> bool {
         Expr::Literal { ty, .. } => !ty.is_temporal(),
         Expr::Cast { input, ty, .. } => !ty.is_temporal() && is_pure(input),
         Expr::Call { function, args, ty } => {
-            matches!(function.0.name, "key exact" | "key down" | "key up" | "unary -")
-                && !ty.is_temporal()
+            matches!(
+                function.0.name,
+                "key exact" | "key down" | "key up" | "key text" | "unary -"
+            ) && !ty.is_temporal()
                 && args.iter().all(is_pure)
         }
         _ => false,

@@ -5,7 +5,7 @@
 //! `functions::bind::key_cast`'s decision.
 
 use functions::Expr;
-use functions::bind::{KeyRounding, key_cast};
+use functions::bind::{KeyRounding, bytes_as_key, key_cast};
 use functions::full_text;
 use schema::model::Table;
 use types::{SqlType, TypeKind};
@@ -35,6 +35,31 @@ impl Sarg {
 
 /// The search argument that a condition is, if an index can use it.
 pub fn of(condition: &Expr, table: &Table) -> Option<Sarg> {
+    equal_to_bytes(condition, table).or_else(|| alternative(condition, table))
+}
+
+/// `text = bytes`. Only alone: as an alternative of OR it fails if the bytes are no text, as without an index.
+fn equal_to_bytes(condition: &Expr, table: &Table) -> Option<Sarg> {
+    let Expr::Call { function, args, .. } = condition else {
+        return None;
+    };
+    let ("=" | "in", [left, right]) = (function.0.name, args.as_slice()) else {
+        return None;
+    };
+    let found = |column: &Expr, constant: &Expr| {
+        let (offset, ty) = bare_column(column, table)?;
+        let key = bytes_as_key(constant, ty, &table.columns[offset].name)?;
+        is_constant(constant).then(|| Sarg {
+            column: offset,
+            intervals: vec![Interval::Point(RangeValue::Equal(folded(key)))],
+            exact: true,
+        })
+    };
+    found(left, right).or_else(|| found(right, left))
+}
+
+/// The same for a condition that may be one of several.
+pub fn alternative(condition: &Expr, table: &Table) -> Option<Sarg> {
     let Expr::Call { function, args, .. } = condition else {
         return None;
     };
@@ -279,7 +304,7 @@ fn any_of(alternatives: &[Expr], table: &Table) -> Option<Sarg> {
             stack.extend(args.iter().rev());
             continue;
         }
-        let sarg = of(expr, table).or_else(|| both_ends(expr, table))?;
+        let sarg = alternative(expr, table).or_else(|| both_ends(expr, table))?;
         match &mut all {
             None => all = Some(sarg),
             Some(all) if all.column == sarg.column => {
@@ -300,7 +325,7 @@ fn both_ends(expr: &Expr, table: &Table) -> Option<Sarg> {
     let ("and", [first, second]) = (function.0.name, args.as_slice()) else {
         return None;
     };
-    let (first, second) = (of(first, table)?, of(second, table)?);
+    let (first, second) = (alternative(first, table)?, alternative(second, table)?);
     if first.column != second.column {
         return None;
     }

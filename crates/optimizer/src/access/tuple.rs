@@ -51,7 +51,7 @@ pub fn of(condition: &Expr, table: &Table) -> Option<Tuples> {
 fn row(alternative: &Expr, table: &Table) -> Option<Vec<(usize, RangeValue, bool)>> {
     let mut row: Vec<(usize, RangeValue, bool)> = Vec::new();
     for condition in planner::conjuncts(Some(alternative)) {
-        let sarg = sarg::of(condition, table)?;
+        let sarg = sarg::alternative(condition, table)?;
         let [Interval::Point(value)] = sarg.intervals.as_slice() else {
             return None;
         };

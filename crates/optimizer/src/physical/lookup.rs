@@ -19,7 +19,7 @@ use crate::Rule;
 use crate::access::{self, Chosen};
 use crate::cost;
 use crate::estimates::TableEstimate;
-use crate::expr::{all, into_conjuncts, positioned};
+use crate::expr::{ColumnList, all, into_conjuncts, positioned};
 
 /// How a table is read for each row of a left side.
 #[derive(Debug, Clone)]
@@ -81,7 +81,10 @@ pub fn find(
         left.as_constants(&mut condition);
         conjuncts.push(condition);
     }
-    let columns = offsets(get, columns);
+    // An index is covering only if it has those of the other conditions, too.
+    let mut read = ColumnList(columns.to_vec());
+    residual.iter().for_each(|condition| read.add_all(condition));
+    let columns = offsets(get, &read.0);
     let conjuncts = over_offsets(conjuncts, get);
     let mut chosen = access::choose(&scan::request(
         builder,

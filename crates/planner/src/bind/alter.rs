@@ -1,6 +1,7 @@
 //! ALTER TABLE, CREATE INDEX, DROP INDEX.
 
 use schema::definition::{self, AlterChange, AlterWay, Ddl, Position};
+use schema::limits::check_key_part;
 use schema::model::{Column, Table};
 use schema::privilege::{Privilege, PrivilegeSet};
 use schema::{sharded_id, temporary};
@@ -399,10 +400,18 @@ fn modified_column(
         }
         _ => false,
     };
+    let written = column::written_column(binder, definition, collation)?;
     if column::says_null(definition) && (stays_in_key || items.iter().any(is_added)) {
+        let part = offset.and_then(|at| {
+            let mut parts = table.primary_parts().into_iter();
+            parts.find(|part| part.column == at)
+        });
+        if let Some(part) = part.filter(|_| stays_in_key) {
+            check_key_part(&written, &part)?;
+        }
         return Err(column::primary_with_null());
     }
-    let mut column = column::bind_column(binder, definition, collation)?;
+    let mut column = column::with_default(binder, definition, written)?;
     column.nullable &= !stays_in_key;
     Ok(column)
 }

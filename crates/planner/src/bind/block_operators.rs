@@ -189,8 +189,8 @@ fn grouped(binder: &Binder<'_>, bound: &mut BoundBlock, input: Logical) -> Resul
     for (position, item) in bound.items.iter_mut().enumerate() {
         let own = bound.key_items.iter().find(|(of, _)| *of == position);
         item.expr = match own {
-            Some((_, key)) => groups.key(*key, &item.expr),
-            None => groups.rewrite(&item.expr)?,
+            Some((_, key)) => groups.key_item(*key, &item.expr),
+            None => groups.rewrite_shown(&item.expr)?,
         };
     }
     if let Some(having) = &mut bound.having {
@@ -201,7 +201,7 @@ fn grouped(binder: &Binder<'_>, bound: &mut BoundBlock, input: Logical) -> Resul
         bound.order_by.clear();
     }
     for key in &mut bound.order_by {
-        key.expr = groups.rewrite(&key.expr)?;
+        key.expr = groups.rewrite_shown(&key.expr)?;
     }
     for pending in bound.windows.borrow_mut().iter_mut() {
         groups.rewrite_window(pending)?;

@@ -11,7 +11,7 @@ use super::context::{Aggregates, PendingWindow};
 use super::output::Item;
 use super::scope::Scope;
 use super::subqueries::Subqueries;
-use crate::logical::{ColumnId, columns_of};
+use crate::logical::{ColumnId, Window, columns_of};
 use crate::plan::SortKey;
 
 /// A block whose names are resolved: expressions over the columns of FROM, of aggregates, of windows and of
@@ -29,6 +29,8 @@ pub struct BoundBlock {
     pub key_items: Vec<(usize, usize)>,
     pub aggregates: Aggregates,
     pub windows: RefCell<Vec<PendingWindow>>,
+    /// The windows of the clause WINDOW, used or not.
+    pub named_windows: Vec<(String, Window)>,
     pub having: Option<Expr>,
     pub order_by: Vec<SortKey>,
     /// The order in which windows see the rows, or the groups of WITH ROLLUP.

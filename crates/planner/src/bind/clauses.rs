@@ -4,9 +4,9 @@
 
 use std::cell::RefCell;
 
-use functions::Expr;
+use functions::{Expr, aggregate};
 use syntax::ast;
-use types::Result;
+use types::{Result, SqlType, Value};
 
 use super::block::Block;
 use super::block_keys::{GroupKeys, OrderKeys};
@@ -63,7 +63,7 @@ pub fn bind_clauses(
     };
     output::bind_items(binder, &block.items, &scope, &context, &bound_items)?;
     let items = bound_items.borrow().clone();
-    window::check_named_windows(binder, &block.windows, &context)?;
+    let named_windows = window::bind_named_windows(binder, &block.windows, &context)?;
     let group_keys = clauses.group_by(&items, &found)?;
     // A subquery of the select list may have an aggregate of this block's groups.
     let drops_groups = drops_groups && found.aggregates.borrow().is_empty();
@@ -79,6 +79,9 @@ pub fn bind_clauses(
     let (order_by, order_names) = clauses.order_by(&items, aggregates, &context)?;
     // An aggregate of this block may stand in a subquery, so they are all known only now.
     let grouped = !block.group_by.is_empty() && !drops_groups || !found.aggregates.borrow().is_empty();
+    if block.group_by.is_empty() {
+        found.leave_out_without_rows(binder, &items, &scope)?;
+    }
     let distinct = block.distinct && (block.rollup || !groups_are_distinct(grouped, &keys, &items));
     Ok(BoundBlock {
         items,
@@ -88,6 +91,7 @@ pub fn bind_clauses(
         key_items,
         aggregates: found.aggregates,
         windows: found.windows,
+        named_windows,
         having,
         order_by,
         order_before_windows: Vec::new(),
@@ -115,6 +119,34 @@ impl Found {
             subqueries: &self.above,
             outer,
         }
+    }
+
+    /// Of the one group of all rows: an item that is a subquery over columns of a row is NULL where there is no row, even a
+    /// COUNT.
+    fn leave_out_without_rows(&self, binder: &Binder<'_>, items: &[Item], scope: &Scope) -> Result<()> {
+        if self.aggregates.borrow().is_empty() {
+            return Ok(());
+        }
+        for item in items {
+            let Expr::Column { index, .. } = &item.expr else {
+                continue;
+            };
+            let id = ColumnId(*index);
+            if !self
+                .above
+                .outer_columns_of(id)
+                .into_iter()
+                .any(|of| scope.owns(of))
+            {
+                continue;
+            }
+            let one = Expr::literal(Value::Int(1), SqlType::BIGINT);
+            let call = aggregate::bind("any_value", vec![one], false, &binder.types)?;
+            let row = binder.aggregate_column(&call, &self.aggregates);
+            self.above
+                .filter_value(id, binder.call("is not null", vec![row])?);
+        }
+        Ok(())
     }
 
     /// Whether an expression needs the groups: itself, or in a subquery.

@@ -48,7 +48,8 @@ pub fn of_clauses(charset: Option<&str>, collation: Option<&str>) -> Result<Opti
 /// table's.
 pub fn own_collation(ty: &DataType, written: Option<Collation>, inherited: Collation) -> (Collation, bool) {
     let mut collation = written.unwrap_or(inherited);
-    if ty.binary {
+    // Beside a character set, COLLATE decides.
+    if ty.binary && (ty.charset.is_none() || ty.collation.is_none()) {
         collation = collation.charset().bytewise_collation();
     }
     let explicit = written.is_some() && collation.charset() != Charset::Binary;
@@ -170,6 +171,12 @@ pub(super) fn collation_of_clauses(
     charset: Option<&str>,
     collation: Option<&str>,
 ) -> Result<Option<Collation>> {
+    warn_of_clauses(binder, charset, collation);
+    of_clauses(charset, collation)
+}
+
+/// Warns of names that MySQL will remove.
+pub(super) fn warn_of_clauses(binder: &Binder<'_>, charset: Option<&str>, collation: Option<&str>) {
     charset
         .and_then(deprecated_charset)
         .into_iter()
@@ -179,7 +186,6 @@ pub(super) fn collation_of_clauses(
         .and_then(deprecated_collation)
         .into_iter()
         .for_each(|w| binder.warn_of_text(w));
-    of_clauses(charset, collation)
 }
 
 /// The same for a column's type.

@@ -93,11 +93,11 @@ pub(super) fn bind_command(binder: &Binder<'_>, statement: &Statement) -> Result
         Statement::Histograms {
             tables,
             columns,
-            buckets,
+            change,
         } => Ok(Command::Histograms {
             tables: binder.table_names(tables)?,
             columns: columns.clone(),
-            buckets: *buckets,
+            change: change.clone(),
         }),
         Statement::SplitTable { table, index, points } => Ok(Command::SplitTable {
             table: binder.table_name(table)?,

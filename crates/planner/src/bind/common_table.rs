@@ -336,13 +336,23 @@ fn of_relation(column: &RelationColumn) -> Column {
     }
 }
 
-/// Whether a query names a table of this name in any FROM.
+/// Whether a query names a table of this name in any FROM. A table of its own WITH that has this name hides it.
 fn mentions(query: &Query, name: &str) -> bool {
-    body_mentions(&query.body, name)
-        || query
-            .with
+    let Some(with) = &query.with else {
+        return body_mentions(&query.body, name);
+    };
+    let hiding = with.tables.iter().position(|table| table.name == name);
+    // Without RECURSIVE, a definition does not see its own name.
+    let sees = match hiding {
+        Some(at) if with.recursive => at,
+        Some(at) => at + 1,
+        None => with.tables.len(),
+    };
+    hiding.is_none() && body_mentions(&query.body, name)
+        || with
+            .tables
             .iter()
-            .flat_map(|with| &with.tables)
+            .take(sees)
             .any(|table| mentions(&table.query, name))
 }
 

@@ -2,7 +2,9 @@
 
 use schema::create_options::CreateOptions;
 use schema::definition::{Ddl, TableDefinition, TableName};
-use schema::limits::{check_column_names, check_table_name, key_part_bytes_max, shortened_part};
+use schema::limits::{
+    check_column_names, check_key_part, check_table_name, key_part_bytes_max, shortened_part,
+};
 use schema::model::{Column, Handle, Index, IndexPart, SchemaState, Table};
 use types::{Collation, Error, Result, TypeKind, Warning, errno};
 
@@ -30,7 +32,10 @@ pub(super) fn bind_create_table(
 ) -> Result<Ddl> {
     let name = binder.table_name(&create.name)?;
     check_table_name(&name.name)?;
-    let collation = table_collation(binder, &name, &create.options)?;
+    let collation = table_collation(binder, &name, &create.options).inspect_err(|_| {
+        let (charset, collation) = (&create.options.charset, &create.options.collation);
+        collation::warn_of_clauses(binder, charset.as_deref(), collation.as_deref());
+    })?;
     let mut builder = TableBuilder {
         columns: Vec::new(),
         indexes: Vec::new(),
@@ -39,11 +44,14 @@ pub(super) fn bind_create_table(
     let generated = generated_key::of(binder, create)?;
     let written = create.elements.iter().filter_map(as_column);
     let columns: Vec<&ColumnDefinition> = generated.iter().chain(written).collect();
-    for definition in &columns {
-        builder
-            .columns
-            .push(column::written_column(binder, definition, collation)?);
+    for (at, definition) in columns.iter().enumerate() {
+        let column = column::written_column(binder, definition, collation).inspect_err(|_| {
+            let rest = columns.get(at + 1..).unwrap_or_default();
+            warn_of_text(binder, rest, collation, &create.options);
+        })?;
+        builder.columns.push(column);
     }
+    warn_of_text(binder, &[], collation, &create.options);
     if engine_named(binder, create.options.engine.as_deref())? != Engine::InnoDb {
         warn_of_engine(binder, &name.name);
     }
@@ -76,10 +84,8 @@ pub(super) fn bind_create_table(
             }
         }
     }
+    builder.check_parts(&columns)?;
     for definition in &columns {
-        if column::says_null(definition) && is_primary(create, &definition.name) {
-            return Err(column::primary_with_null());
-        }
         let is_it = |column: &Column| types::same_name(&column.name, &definition.name);
         if let Some(at) = builder.columns.iter().position(is_it) {
             let written = builder.columns[at].clone();
@@ -170,12 +176,26 @@ pub(super) fn table_collation(
     name: &TableName,
     options: &TableOptions,
 ) -> Result<Collation> {
-    let written =
-        collation::collation_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref())?;
+    let written = collation::of_clauses(options.charset.as_deref(), options.collation.as_deref())?;
     if let Some(collation) = written {
         return Ok(collation);
     }
     Ok(binder.env.schema.require_database(&name.database)?.collation)
+}
+
+/// Gives the warnings of what some columns say, and the table's options behind them. MySQL gives them as it reads the
+/// text, before it looks at any column.
+pub(super) fn warn_of_text(
+    binder: &Binder<'_>,
+    columns: &[&ColumnDefinition],
+    collation: Collation,
+    options: &TableOptions,
+) {
+    for column in columns {
+        // What is wrong with it is not reported: an earlier column's error is.
+        let _ = column::column_type(binder, &column.name, &column.ty, collation);
+    }
+    collation::warn_of_clauses(binder, options.charset.as_deref(), options.collation.as_deref());
 }
 
 /// USING HASH is accepted and gives a BTREE, as with InnoDB.
@@ -308,6 +328,30 @@ impl TableBuilder {
             using_btree: definition.using == Some(IndexType::BTree),
             full_text: full_text_index::of_definition(definition),
         });
+        Ok(())
+    }
+
+    /// Checks that the columns can be parts of their indexes, which MySQL does before it converts their defaults.
+    ///
+    /// # Errors
+    /// 1170, 3152, 1167; 1171 for a column of the primary key that is defined as NULL.
+    fn check_parts(&self, definitions: &[&ColumnDefinition]) -> Result<()> {
+        for index in self.indexes.iter().filter(|index| index.full_text.is_none()) {
+            for part in &index.parts {
+                let column = &self.columns[part.column];
+                // [`functional_index`] has checked those of expressions.
+                if !column.hidden {
+                    check_key_part(column, part)?;
+                }
+                let mut definitions = definitions.iter();
+                let says_null = definitions.any(|definition| {
+                    column::says_null(definition) && types::same_name(&definition.name, &column.name)
+                });
+                if index.primary && says_null {
+                    return Err(column::primary_with_null());
+                }
+            }
+        }
         Ok(())
     }
 

@@ -41,17 +41,31 @@ pub(super) fn check_clause(
         DefaultClause::Literal(AstExpr::Null) if nullable => Ok(()),
         // MySQL takes a text that spells a date, but not DATE '...'.
         DefaultClause::Literal(AstExpr::Null | AstExpr::Temporal { .. }) => Err(invalid(name)),
-        DefaultClause::Literal(AstExpr::Bytes(bytes)) if ty.kind == TypeKind::Bit && bytes.is_empty() => {
-            Err(invalid(name))
-        }
+        DefaultClause::Literal(literal) if is_nothing(literal, &ty) => Err(invalid(name)),
         DefaultClause::Literal(literal) if ty.is_blob_or_text() || ty.kind == TypeKind::Json => {
             // An empty default is left out.
-            match !binder.env.sql_mode.strict && matches!(literal, AstExpr::Text(text) if text.is_empty()) {
+            let is_empty = match literal {
+                AstExpr::Text(text) => text.is_empty(),
+                AstExpr::Bytes(bytes) => bytes.is_empty(),
+                _ => false,
+            };
+            match is_empty && !binder.env.sql_mode.strict {
                 true => Ok(()),
                 false => Err(no_default_of_blob(name)),
             }
         }
         DefaultClause::Literal(_) | DefaultClause::Expression(_) => Ok(()),
+    }
+}
+
+/// Whether a text says nothing that the type could take. INSERT stores zero for it.
+fn is_nothing(literal: &AstExpr, ty: &SqlType) -> bool {
+    match (literal, ty.kind) {
+        (AstExpr::Bytes(bytes), TypeKind::Time) => bytes.iter().all(u8::is_ascii_whitespace),
+        (AstExpr::Bytes(bytes), TypeKind::Bit | TypeKind::Year) => bytes.is_empty(),
+        (AstExpr::Bytes(bytes), _) => ty.is_numeric() && bytes.is_empty(),
+        (AstExpr::Text(text), TypeKind::Time) => text.trim_ascii().is_empty(),
+        _ => false,
     }
 }
 
@@ -89,8 +103,11 @@ fn invalid(name: &str) -> Error {
 fn literal_default(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr) -> Result<Default> {
     let literal = match literal {
         AstExpr::Bytes(bytes) if ty.has_members() => {
-            let text = members::decoded(bytes, ty.collation.charset())?.into_owned();
-            Cow::Owned(AstExpr::Text(text))
+            let text = members::decoded(bytes, ty.collation.charset()).map_err(|error| {
+                binder.warn(Warning::warning(error.code, error.message));
+                invalid(name)
+            })?;
+            Cow::Owned(AstExpr::Text(text.into_owned()))
         }
         literal => Cow::Borrowed(literal),
     };
@@ -140,7 +157,14 @@ fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bo
     let value = functions::eval_value(bound, &context).map_err(|_| invalid(name))?;
     let from = bound.ty();
     if ty.is_decimal() {
-        let strictness = match binder.env.sql_mode.strict {
+        let has_rest = match literal {
+            AstExpr::Text(text) => {
+                let read = Decimal::parse_prefix(text.as_bytes()).consumed;
+                read > 0 && !text.as_bytes()[read..].iter().all(u8::is_ascii_whitespace)
+            }
+            _ => false,
+        };
+        let strictness = match mode.strict {
             true => Strictness::Error,
             false => Strictness::Warn,
         };
@@ -148,16 +172,7 @@ fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bo
             strictness,
             ..context
         };
-        return decimal_default(binder, value, &from, &ty, name, &context).map_err(|error| {
-            match (error.code, literal) {
-                (errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, AstExpr::Text(text))
-                    if Decimal::parse_prefix(text.as_bytes()).consumed > 0 =>
-                {
-                    error
-                }
-                _ => invalid(name),
-            }
-        });
+        return decimal_default(binder, (value, &from, &ty, name), has_rest, &context);
     }
     match assign::value(value.clone(), &from, &ty, name, 1, &context) {
         Ok(checked) if mode.strict => {
@@ -165,10 +180,20 @@ fn converted(binder: &Binder<'_>, name: &str, ty: SqlType, literal: &AstExpr, bo
             notes.into_iter().for_each(|note| binder.warn(note));
             Ok(checked)
         }
-        Ok(checked) => Ok(as_inserted(binder, (value, &from, &ty, name)).unwrap_or(checked)),
-        Err(error) => {
-            warn_of_default(binder, error, (value, &from, &ty, name));
+        Ok(checked) => {
+            let inserted = as_inserted(binder, (value, &from, &ty, name));
+            Ok(inserted.map_or(checked, |inserted| inserted.value))
+        }
+        Err(error) if mode.strict => {
+            warn_of_failure(binder, error);
             Err(invalid(name))
+        }
+        Err(_) => {
+            let is_number = matches!(value, Value::Double(_));
+            match as_inserted(binder, (value, &from, &ty, name)) {
+                Some(Inserted { value, is_begun }) if is_begun || is_number && ty.is_string() => Ok(value),
+                _ => Err(invalid(name)),
+            }
         }
     }
 }
@@ -206,57 +231,71 @@ pub(super) fn check_again(binder: &Binder<'_>, column: &Column) -> Result<()> {
     }
 }
 
-/// What SHOW WARNINGS lists before 1067: the conversion's error, or its warnings outside strict mode.
-fn warn_of_default(
-    binder: &Binder<'_>,
-    error: Error,
-    (value, from, ty, name): (Value, &SqlType, &SqlType, &str),
-) {
-    if binder.env.sql_mode.strict {
-        let level = WarningLevel::Error;
-        let (code, message) = (error.code, error.message);
-        return binder.warn(Warning { level, code, message });
-    }
-    as_inserted(binder, (value, from, ty, name));
+/// The conversion's error, which SHOW WARNINGS lists before 1067.
+fn warn_of_failure(binder: &Binder<'_>, error: Error) {
+    let level = WarningLevel::Error;
+    let (code, message) = (error.code, error.message);
+    binder.warn(Warning { level, code, message });
+}
+
+/// What INSERT makes of a default outside strict mode.
+struct Inserted {
+    value: Value,
+    /// Whether it is a date or time, and what follows it in the text is left out. MySQL takes that for a default.
+    is_begun: bool,
 }
 
 /// The value that INSERT stores outside strict mode, with its warnings.
 fn as_inserted(
     binder: &Binder<'_>,
     (value, from, ty, name): (Value, &SqlType, &SqlType, &str),
-) -> Option<Value> {
+) -> Option<Inserted> {
     let context = EvalContext {
         sql_mode: binder.env.sql_mode,
         strictness: Strictness::Warn,
         time_zone: binder.env.time_zone,
         ..EvalContext::default()
     };
-    let stored = assign::value(value, from, ty, name, 1, &context).ok()?;
+    let value = assign::value(value, from, ty, name, 1, &context).ok()?;
     let (warnings, _) = context.warnings.take();
+    let is_zero = matches!(value, Value::Int(0) | Value::UInt(0));
+    let is_truncated = warnings
+        .iter()
+        .all(|warning| warning.code == errno::WARN_DATA_TRUNCATED);
     warnings.into_iter().for_each(|warning| binder.warn(warning));
-    Some(stored)
+    Some(Inserted {
+        value,
+        is_begun: ty.is_temporal() && is_truncated && !is_zero,
+    })
 }
 
 /// A DECIMAL's default is rounded, and read from text, as INSERT does it under the session's own mode, with
-/// the same warnings; but a value out of range is an error in any mode.
+/// the same warnings; but a value out of range is an error in any mode. `has_rest`: it is a text that goes on after the
+/// number, which MySQL takes as it is, but for the mode.
 fn decimal_default(
     binder: &Binder<'_>,
-    value: Value,
-    from: &SqlType,
-    ty: &SqlType,
-    name: &str,
+    (value, from, ty, name): (Value, &SqlType, &SqlType, &str),
+    has_rest: bool,
     context: &EvalContext,
 ) -> Result<Value> {
-    let value = assign::value(value, from, ty, name, 1, context)?;
+    let value = match assign::value(value, from, ty, name, 1, context) {
+        Ok(value) => value,
+        Err(error) if has_rest && error.code == errno::ER_TRUNCATED_WRONG_VALUE_FOR_FIELD => {
+            return Err(error);
+        }
+        Err(error) => {
+            warn_of_failure(binder, error);
+            return Err(invalid(name));
+        }
+    };
     let (warnings, _) = context.warnings.take();
-    if let Some(beyond) = warnings
-        .iter()
-        .find(|warning| warning.code == errno::ER_WARN_DATA_OUT_OF_RANGE)
-    {
-        return Err(Error::new(beyond.code, beyond.message.clone()));
-    }
+    let is_beyond = |warning: &Warning| warning.code == errno::ER_WARN_DATA_OUT_OF_RANGE;
+    let is_refused = !has_rest && warnings.iter().any(is_beyond);
     warnings.into_iter().for_each(|warning| binder.warn(warning));
-    Ok(value)
+    match is_refused {
+        true => Err(invalid(name)),
+        false => Ok(value),
+    }
 }
 
 /// The text of a value as the catalog writes defaults; `None` for a TIMESTAMP that does not exist in the

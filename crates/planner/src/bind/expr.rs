@@ -44,13 +44,16 @@ impl Binder<'_> {
             ast::Expr::Assign { name, value } => self.assignment(name, value, context),
             ast::Expr::Unary { op, operand } => self.unary(*op, operand, context),
             ast::Expr::Binary { op, left, right } => self.binary(*op, left, right, context),
-            ast::Expr::And(list) => self.call("and", self.list(list, context)?),
-            ast::Expr::Or(list) => self.call("or", self.list(list, context)?),
+            ast::Expr::And(list) => self.call("and", self.arguments("and", list, context)?),
+            ast::Expr::Or(list) => self.call("or", self.arguments("or", list, context)?),
             ast::Expr::Is {
                 operand,
                 test,
                 negated,
-            } => self.call(truth_test(*test, *negated), vec![self.scalar(operand, context)?]),
+            } => {
+                let test = truth_test(*test, *negated);
+                self.call(test, parameter::operands(self, test, &[operand], context)?)
+            }
             ast::Expr::Between {
                 operand,
                 low,
@@ -120,9 +123,7 @@ impl Binder<'_> {
     }
 
     pub fn call(&self, name: &str, args: Vec<Expr>) -> Result<Expr> {
-        let call = bind::call(name, args, &self.types)?;
-        parameter::announce_arguments(self, &call);
-        Ok(call)
+        bind::call(name, args, &self.types)
     }
 
     pub(super) fn parameter(&self, index: usize, hint: Option<SqlType>) -> Result<Expr> {
@@ -229,7 +230,7 @@ impl Binder<'_> {
         negated: bool,
         context: &Context<'_>,
     ) -> Result<Expr> {
-        let args = self.comparands(operands, context)?;
+        let args = self.comparands(name, operands, context)?;
         if name == "between" {
             parameter::note_compared(self, operands, &args);
         }
@@ -293,19 +294,20 @@ impl Binder<'_> {
     }
 
     fn unary(&self, op: UnaryOp, operand: &ast::Expr, context: &Context<'_>) -> Result<Expr> {
-        if op == UnaryOp::Minus {
-            let bound = parameter::operands(self, "unary -", &[operand], context)?;
-            let numbers = bound
+        let name = match op {
+            UnaryOp::Minus => "unary -",
+            UnaryOp::BitNot => "~",
+            UnaryOp::Not => "not",
+        };
+        let bound = parameter::operands(self, name, &[operand], context)?;
+        let bound = match op {
+            UnaryOp::Not => bound,
+            UnaryOp::Minus | UnaryOp::BitNot => bound
                 .into_iter()
-                .map(|bound| literal::as_number(self, operand, bound));
-            return self.call("unary -", numbers.collect());
-        }
-        let bound = self.hinted(operand, Some(SqlType::BIGINT), context)?;
-        match op {
-            UnaryOp::Minus => Err(Error::internal("a minus that was not bound")),
-            UnaryOp::BitNot => self.call("~", vec![literal::as_number(self, operand, bound)]),
-            UnaryOp::Not => self.call("not", vec![bound]),
-        }
+                .map(|bound| literal::as_number(self, operand, bound))
+                .collect(),
+        };
+        self.call(name, bound)
     }
 
     fn binary(
@@ -326,7 +328,7 @@ impl Binder<'_> {
         let args = if calculates {
             parameter::operands(self, op.function(), &[left, right], context)?
         } else {
-            self.comparands(&[left, right], context)?
+            self.comparands(op.function(), &[left, right], context)?
         };
         if op.is_comparison() && op != BinaryOp::NullSafeEqual {
             parameter::note_compared(self, &[left, right], &args);
@@ -347,39 +349,23 @@ impl Binder<'_> {
         self.call(op.function(), numbers.collect())
     }
 
-    /// Operands that are compared or computed with each other: parameters of unknown type get the type of the
-    /// first operand that has one, and hexadecimal literals among numbers are numbers.
-    pub fn comparands(&self, operands: &[&ast::Expr], context: &Context<'_>) -> Result<Vec<Expr>> {
-        let is_guess = |e: &ast::Expr| !self.env.params_known && matches!(e, ast::Expr::Parameter(_));
-        let mut hint = None;
-        let mut bound: Vec<Option<Expr>> = Vec::with_capacity(operands.len());
-        for operand in operands {
-            bound.push(if is_guess(operand) {
-                None
-            } else {
-                Some(self.scalar(operand, context)?)
-            });
-            let ty = bound.last().and_then(Option::as_ref).map(Expr::ty);
-            hint = hint.or(ty.filter(|ty| ty.kind != TypeKind::Null));
-        }
+    /// Operands that are compared or computed with each other: hexadecimal literals among numbers are numbers.
+    pub fn comparands(
+        &self,
+        function: &str,
+        operands: &[&ast::Expr],
+        context: &Context<'_>,
+    ) -> Result<Vec<Expr>> {
+        let bound = parameter::operands(self, function, operands, context)?;
         let is_hex = |e: &ast::Expr| matches!(e, ast::Expr::Bytes(_));
-        let numbers = operands
-            .iter()
-            .zip(&bound)
-            .any(|(written, b)| !is_hex(written) && b.as_ref().is_some_and(|b| wants_number(&b.ty())));
-        let mut all = Vec::with_capacity(operands.len());
-        for (written, bound) in operands.iter().zip(bound) {
-            let bound = match bound {
-                Some(bound) => bound,
-                None => self.hinted(written, hint, context)?,
-            };
-            all.push(if numbers {
-                literal::as_number(self, written, bound)
-            } else {
-                bound
-            });
+        let mut both = operands.iter().zip(&bound);
+        if !both.any(|(written, bound)| !is_hex(written) && wants_number(&bound.ty())) {
+            return Ok(bound);
         }
-        Ok(all)
+        let numbers = bound.into_iter().zip(operands);
+        Ok(numbers
+            .map(|(bound, written)| literal::as_number(self, written, bound))
+            .collect())
     }
 
     fn in_list(
@@ -398,7 +384,7 @@ impl Binder<'_> {
         let mut operands = Vec::with_capacity(list.len() + 1);
         operands.push(operand);
         operands.extend(list);
-        let args = self.comparands(&operands, context)?;
+        let args = self.comparands("in", &operands, context)?;
         parameter::note_compared(self, &operands, &args);
         self.negatable("in", args, negated)
     }
@@ -418,7 +404,7 @@ impl Binder<'_> {
         ];
         if let Some(written) = escape {
             let escape = self.hinted(written, text, context)?;
-            if !escape.is_constant() && !matches!(written, ast::Expr::Subquery(_)) {
+            if !escape.is_constant() && !is_of_subqueries(written) {
                 return Err(Error::new(
                     errno::ER_WRONG_ARGUMENTS,
                     "Incorrect arguments to ESCAPE",
@@ -451,19 +437,15 @@ impl Binder<'_> {
             parameters: None,
             ..*context
         };
-        let written = operand;
-        let operand = operand.map(|e| self.scalar(e, &apart)).transpose()?;
-        let hint = operand.as_ref().map(Expr::ty);
-        let mut conditions = Vec::with_capacity(branches.len());
-        let mut values = Vec::with_capacity(branches.len() + 1);
-        for (when, then) in branches {
-            conditions.push(self.hinted(when, hint, &apart)?);
-            values.push(then);
-        }
-        values.extend(otherwise);
-        if let (Some(ast::Expr::Parameter(index)), Some(first)) = (written, conditions.first()) {
-            parameter::announce(self, *index, first.ty());
-        }
+        // Each WHEN of a simple CASE is compared with the operand; otherwise it is a condition.
+        let compared = match operand {
+            Some(_) => "compared",
+            None => "and",
+        };
+        let whens = branches.iter().map(|(when, _)| when).chain(operand);
+        let mut conditions = parameter::operands(self, compared, &whens.collect::<Vec<_>>(), &apart)?;
+        let operand = operand.and_then(|_| conditions.pop());
+        let values: Vec<&ast::Expr> = branches.iter().map(|(_, then)| then).chain(otherwise).collect();
         let mut values = parameter::operands(self, "case", &values, context)?;
         let otherwise = values.split_off(conditions.len()).pop();
         let branches = conditions.into_iter().zip(values).collect();
@@ -489,8 +471,22 @@ impl Binder<'_> {
     pub(super) fn cast_type(&self, ty: &CastType) -> Result<SqlType> {
         let characters =
             |length: Option<u32>, collation| SqlType::varchar(length.unwrap_or(u32::MAX), collation);
+        let limited = |length: Option<u32>, collation: Collation| {
+            let bytes = length.map(|length| length.checked_mul(collation.charset().max_bytes_per_char()));
+            match bytes {
+                // A definition that is stored may have it.
+                Some(None) if self.in_definition.is_none() => Err(Error::new(
+                    errno::ER_DATA_OUT_OF_RANGE,
+                    "char(n) value is out of range in 'cast_as_char'",
+                )),
+                _ => Ok(characters(length, collation)),
+            }
+        };
         Ok(match ty {
-            CastType::Binary(length) => characters(*length, Collation::Binary),
+            // The length of all ones is that of a type without one.
+            CastType::Binary(length) => {
+                characters(length.map(|length| length.min(u32::MAX - 1)), Collation::Binary)
+            }
             CastType::Char {
                 length,
                 charset,
@@ -505,10 +501,10 @@ impl Binder<'_> {
                 } else {
                     collation
                 };
-                characters(*length, collation)
+                limited(*length, collation)?
             }
             CastType::NChar(length) => {
-                characters(*length, collation::national_charset(self).default_collation())
+                limited(*length, collation::national_charset(self).default_collation())?
             }
             CastType::Signed => SqlType::BIGINT,
             CastType::Unsigned => SqlType::BIGINT_UNSIGNED,
@@ -568,6 +564,9 @@ impl Binder<'_> {
                 errno::ER_WRONG_ARGUMENTS,
                 "Incorrect arguments to NAME_CONST",
             ));
+        }
+        if let (Some(refused), "name_const") = (self.in_definition, lower.as_str()) {
+            return Err(refused(None));
         }
         let deprecated = match (lower.as_str(), args) {
             ("found_rows", []) => Some(FOUND_ROWS_DEPRECATED),
@@ -690,6 +689,17 @@ impl Binder<'_> {
 }
 
 const ER_RESERVED_SYNTAX: u16 = 1382;
+
+/// Whether all that an expression reads are the rows of subqueries, and it has some.
+fn is_of_subqueries(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Subquery(_) | ast::Expr::Exists(_) => true,
+        ast::Expr::InSubquery { operand, .. } | ast::Expr::Quantified { operand, .. } => {
+            operand.is_literal() || is_of_subqueries(operand)
+        }
+        _ => false,
+    }
+}
 
 /// What NAME_CONST() takes for a value: a literal, negative or with a collation.
 fn is_constant_value(value: &ast::Expr) -> bool {

@@ -12,8 +12,9 @@ use types::{Error, Result, errno};
 
 use super::bound_block::{BoundBlock, OrderNames};
 use super::scope::Scope;
+use super::window::UNNAMED;
 use super::{Binder, common_table};
-use crate::logical::{ColumnId, Logical, columns_of, dependence};
+use crate::logical::{ColumnId, Logical, Window, columns_of, dependence};
 
 /// `rows`: FROM and WHERE. Fails with 1055, 1140, 3065 or 3066.
 pub(super) fn check_grouping(binder: &Binder<'_>, block: &BoundBlock, rows: &Logical) -> Result<()> {
@@ -56,13 +57,19 @@ pub(super) fn check_grouping(binder: &Binder<'_>, block: &BoundBlock, rows: &Log
 
 /// The expressions of windows of a grouped query must have one value for each group, too.
 fn check_windows(block: &BoundBlock, determined: &HashSet<ColumnId>) -> Result<()> {
-    for pending in block.windows.borrow().iter() {
-        let window = &pending.window;
+    let check_window = |name: &str, window: &Window| -> Result<()> {
+        let place = format!("PARTITION BY or ORDER BY clause of window '{name}'");
         let order = window.order_by.iter().map(|key| &key.expr);
         for (position, expr) in window.partition_by.iter().chain(order).enumerate() {
-            let place = "PARTITION BY or ORDER BY clause of window '<unnamed window>'";
-            check(expr, determined, block, place, position)?;
+            check(expr, determined, block, &place, position)?;
         }
+        Ok(())
+    };
+    for (name, window) in &block.named_windows {
+        check_window(name, window)?;
+    }
+    for pending in block.windows.borrow().iter() {
+        check_window(UNNAMED, &pending.window)?;
     }
     for (position, item) in block.items.iter().enumerate() {
         let named = columns_of(&item.expr);

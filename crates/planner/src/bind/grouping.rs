@@ -6,7 +6,7 @@ use functions::Expr;
 use functions::aggregate;
 use functions::bind;
 use functions::expr::Label;
-use types::{Error, Result, SqlType, Value};
+use types::{Error, Result, SqlType, TypeKind, Value};
 
 use super::Binder;
 use super::context::{Aggregates, PendingWindow, invalid_group_function};
@@ -43,7 +43,7 @@ impl Groups<'_, '_> {
     }
 
     /// The column of a key.
-    pub fn key(&self, position: usize, expr: &Expr) -> Expr {
+    fn key(&self, position: usize, expr: &Expr) -> Expr {
         Expr::Column {
             index: self.key_ids[position].0,
             ty: expr.ty(),
@@ -52,13 +52,36 @@ impl Groups<'_, '_> {
         }
     }
 
+    /// As [`Self::rewrite`], of a select item or what rows are ordered by. As in MySQL, a key of an ENUM or SET that may be
+    /// rolled up is its text there.
+    pub fn rewrite_shown(&mut self, expr: &Expr) -> Result<Expr> {
+        let rewritten = self.rewrite(expr)?;
+        Ok(self.shown(rewritten))
+    }
+
+    fn shown(&self, expr: Expr) -> Expr {
+        match &expr {
+            Expr::Column { index, .. }
+                if self.rollup.is_some() && self.key_ids.contains(&ColumnId(*index)) =>
+            {
+                as_varchar(bind::without_members(expr))
+            }
+            _ => expr,
+        }
+    }
+
+    /// A select item that is a key.
+    pub fn key_item(&self, position: usize, expr: &Expr) -> Expr {
+        self.shown(self.key(position, expr))
+    }
+
     /// The window and the arguments of a call, which is made above the aggregation.
     pub fn rewrite_window(&mut self, pending: &mut PendingWindow) -> Result<()> {
         for expr in &mut pending.window.partition_by {
             *expr = self.rewrite(expr)?;
         }
         for key in &mut pending.window.order_by {
-            key.expr = self.rewrite(&key.expr)?;
+            key.expr = self.rewrite_shown(&key.expr)?;
         }
         let mut result = Ok(());
         let mut rewrite = |expr: &mut Expr| match self.rewrite(expr) {
@@ -159,6 +182,21 @@ pub fn rollup_order(
         }
     }
     Ok(order)
+}
+
+/// A text as MySQL has it in its temporary table.
+fn as_varchar(expr: Expr) -> Expr {
+    match expr {
+        Expr::Cast { input, ty, implicit } => Expr::Cast {
+            input,
+            ty: SqlType {
+                kind: TypeKind::VarChar,
+                ..ty
+            },
+            implicit,
+        },
+        other => other,
+    }
 }
 
 /// Whether the key at `position` of `count` is rolled up.

@@ -10,7 +10,7 @@ use schema::view::View;
 use syntax::ast::Insert;
 use types::{Error, Result};
 
-use super::relation::{Relation, ViewRelation, ViewTable, WrittenView, has_no_default};
+use super::relation::{Relation, RelationColumn, ViewRelation, ViewTable, WrittenView, has_no_default};
 use super::view::view_query;
 use super::write_target::{not_updatable_column, several_tables};
 use super::{Binder, view, write_target, written_view};
@@ -119,7 +119,14 @@ fn insert_through(
     if written.others > 0 {
         return Err(refused());
     }
-    let ids: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+    if insert.replace && written.tables.len() > 1 && !insert.columns.is_empty() {
+        return Err(write_target::deletes_from_join(&format!(
+            "{}.{}",
+            definition.database, definition.name
+        )));
+    }
+    let written_as = |column: &RelationColumn| written.written_as(column.id);
+    let ids: Vec<ColumnId> = columns.iter().map(written_as).collect();
     for name in &insert.columns {
         let position = definition.column_offset(&name.column);
         if position.is_some_and(|at| written.is_computed(ids[at])) {

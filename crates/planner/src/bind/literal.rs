@@ -41,7 +41,13 @@ pub(super) fn bind_literal(binder: &Binder<'_>, expr: &ast::Expr) -> Result<Opti
             bytes,
             quoted,
         } => introduced(binder, charset, bytes, *quoted)?,
-        ast::Expr::Temporal { kind, text } => temporal(binder, *kind, text)?,
+        ast::Expr::Temporal { kind, text, is_odbc } => match temporal(binder, *kind, text) {
+            // The text of a definition keeps no difference between them.
+            Err(_) if *is_odbc && binder.in_definition.is_none() && binder.resolution.is_none() => {
+                client_text(binder, text)
+            }
+            bound => bound?,
+        },
         _ => return Ok(None),
     }))
 }

@@ -481,7 +481,7 @@ impl<'a> Binder<'a> {
     /// A warning of what the text says, which MySQL gives as it reads the text: PREPARE gives it, and executions of
     /// the prepared statement do not.
     pub fn warn_of_text(&self, warning: Warning) {
-        if self.env.planned_for != PlannedFor::Execute {
+        if !self.env.planned_for.is_execution() {
             self.env.warnings.push(warning);
         }
     }

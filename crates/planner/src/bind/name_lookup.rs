@@ -347,12 +347,31 @@ pub struct ItemsAndKeys<'a, 'b> {
 }
 
 impl ItemsAndKeys<'_, '_> {
+    /// The key that a name means which columns of several tables have. `ambiguous`: the error if they are several keys.
+    fn lone_key(&self, name: &ColumnName, ambiguous: Error) -> Result<Option<Expr>> {
+        let scope = self.tables.scope;
+        let is_named = |key: &&Expr| {
+            let column = match key {
+                Expr::Column { index, .. } => scope.of_id(ColumnId(*index)),
+                _ => None,
+            };
+            column.is_some_and(|column| {
+                types::same_name(scope.relation(column).name(column.position), &name.column)
+            })
+        };
+        let mut named = self.keys.iter().filter(is_named);
+        match (named.next(), named.next()) {
+            (key, None) => Ok(key.cloned()),
+            (_, Some(_)) => Err(ambiguous),
+        }
+    }
+
     /// `within`: the place of the name in a subquery, if it stands in one.
     fn item_or_key(&self, name: &ColumnName, within: Option<Within>) -> Result<Expr> {
         let item = find_item(self.items, name, &self.tables, HAVING_CLAUSE)?.map(|i| &self.items[i].expr);
         let column = match self.tables.scope.find(name, HAVING_CLAUSE) {
             Ok(column) => column.map(|column| self.tables.scope.column(column)),
-            Err(_) => None,
+            Err(ambiguous) => self.lone_key(name, ambiguous)?,
         };
         let key = column
             .as_ref()

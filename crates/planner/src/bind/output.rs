@@ -56,6 +56,16 @@ pub(super) fn bind_items(
             }
             SelectItem::Expr { expr, name, aliased } => {
                 let mut item = bind_item(binder, expr, name, scope, context)?;
+                if let (
+                    false,
+                    ast::Expr::Temporal {
+                        text, is_odbc: true, ..
+                    },
+                ) = (*aliased, expr)
+                    && item.expr.ty().is_string()
+                {
+                    item.name.clone_from(text);
+                }
                 // The query of a view that is being defined names its columns as it spells them.
                 if let (false, Some(column), None) = (*aliased, item.column, &binder.defined) {
                     let relation = scope.relation(column);

@@ -89,6 +89,7 @@ fn column_of_query(
         let default = match stored.default {
             _ if stored.makes_ids() => Default::Literal("0".to_owned()),
             // A temporary table keeps no default that is computed.
+            Default::Now if result.is_stored && column.nullable => Default::Null,
             Default::Now if result.is_stored => Default::Literal(implicit(&column.ty)),
             // An outer join makes it nullable, and still it has no default.
             Default::None if column.nullable && !stored.nullable => Default::Dropped,

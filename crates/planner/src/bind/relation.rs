@@ -7,7 +7,7 @@ use functions::coercibility::Strength;
 use functions::expr::Label;
 use schema::model::{Default, INFORMATION_SCHEMA, Index, IndexPart, SchemaState, Table};
 use syntax::ast::{ColumnName, ObjectName};
-use types::{SqlType, TypeKind};
+use types::{Result, SqlType, TypeKind};
 
 use crate::logical::{ApplyKind, ColumnId, Logical};
 use crate::object_access::ThroughView;
@@ -139,11 +139,22 @@ pub struct WrittenView {
     pub subqueries: Vec<(ApplyKind, Logical)>,
     /// The columns that are expressions, and not of a table or another query.
     pub computed: Vec<ColumnId>,
+    pub collated: Vec<CollatedColumn>,
     /// The ids of the tables that subqueries of the view's own conditions read: no statement may write to them
     /// through the view.
     pub read_by_subqueries: Vec<i64>,
     /// How many of its relations are no tables, and cannot be written to.
     pub others: usize,
+}
+
+/// A column `c COLLATE x` of a view.
+#[derive(Debug, Clone)]
+pub struct CollatedColumn {
+    pub id: ColumnId,
+    /// The column `c` of a table, which is written.
+    pub written: ColumnId,
+    /// What it is, over the columns of the table.
+    pub expr: Expr,
 }
 
 /// A table below a view.
@@ -158,6 +169,33 @@ impl WrittenView {
         self.computed.contains(&column)
     }
 
+    /// The column that is written where the statement names `column`: below `c COLLATE x`, the column itself.
+    pub fn written_as(&self, column: ColumnId) -> ColumnId {
+        self.collated_as(column)
+            .map_or(column, |collated| collated.written)
+    }
+
+    fn collated_as(&self, column: ColumnId) -> Option<&CollatedColumn> {
+        self.collated.iter().find(|collated| collated.id == column)
+    }
+
+    /// An expression over columns of views below, over those of their tables.
+    pub fn over_tables(&self, expr: &Expr) -> Result<Expr> {
+        match expr {
+            Expr::Column { index, .. } => {
+                let collated = self.collated_as(ColumnId(*index));
+                Ok(collated.map_or_else(|| expr.clone(), |collated| collated.expr.clone()))
+            }
+            other => other.of_parts(&mut |part| self.over_tables(part)),
+        }
+    }
+
+    /// Whether a column is one of the tables'.
+    pub fn is_of_table(&self, column: ColumnId) -> bool {
+        let mut tables = self.tables.iter();
+        tables.any(|table| table.relation.position(column).is_some())
+    }
+
     /// Whether a subquery of the view reads the table.
     pub fn reads(&self, table: &ViewTable) -> bool {
         let table = table.relation.table();
@@ -166,6 +204,7 @@ impl WrittenView {
 
     /// The table that a column of the view is of, and its offset there; `None` for an expression.
     pub fn table_of(&self, column: ColumnId) -> Option<(&ViewTable, usize)> {
+        let column = self.written_as(column);
         self.tables
             .iter()
             .find_map(|table| Some((table, table.relation.position(column)?)))

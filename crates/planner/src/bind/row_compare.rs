@@ -72,7 +72,10 @@ fn compare(
     if is_row(left) || is_row(right) {
         return row_comparison(binder, op, left, right, context);
     }
-    binder.call(op.function(), binder.comparands(&[left, right], context)?)
+    binder.call(
+        op.function(),
+        binder.comparands(op.function(), &[left, right], context)?,
+    )
 }
 
 /// `(a, b) < (c, d)` is `a < c OR (a = c AND b < d)`; the last column has the operator itself.
@@ -167,7 +170,7 @@ fn equals_item(
     if is_row(left) || is_row(right) {
         return row_comparison(binder, BinaryOp::Equal, left, right, context);
     }
-    let sides = binder.comparands(&[left, right], context)?;
+    let sides = binder.comparands("in", &[left, right], context)?;
     let [operand, item] = sides.as_slice() else {
         return Err(Error::internal("a comparison has two sides"));
     };

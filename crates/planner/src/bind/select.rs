@@ -16,8 +16,7 @@ use super::clauses::names_of;
 use super::context::Context;
 use super::from_place::{From, FromPlace, filtered};
 use super::names::WHERE_CLAUSE;
-use super::relation::Relation;
-use super::scope::{Scope, ScopeNames};
+use super::scope::ScopeNames;
 use super::subqueries::Subqueries;
 use super::{
     Binder, block_operators, clauses, filter, from, full_group_by, full_text_search, hints, values, window,
@@ -74,6 +73,7 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
     });
     let unnamed = items.chain(block.order_by.iter().map(|item| &item.expr));
     window::check_windows(binder, &block.windows, unnamed.map(window::unnamed_within).sum())?;
+    check_locks(binder, &block)?;
     let first_own = binder.next_column();
     let From { rel, scope, .. } = binder.from(
         &block.from,
@@ -84,7 +84,6 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
             for_writing: None,
         },
     )?;
-    check_locks(binder, &block, &scope)?;
     hints::check_hinted_names(binder, &scope);
     let in_where = Subqueries::default();
     let filter = {
@@ -112,19 +111,57 @@ fn block_with_windows(binder: &Binder<'_>, block: Block<'_>, place: QueryPlace<'
     block_operators::operators(binder, bound, rel, &block, place)
 }
 
+/// A table of FROM, as a locking clause names it.
+struct Lockable<'a> {
+    alias: &'a str,
+    database: Option<&'a str>,
+    is_derived: bool,
+}
+
+fn add_lockable<'a>(table: &'a TableRef, current: Option<&'a str>, all: &mut Vec<Lockable<'a>>) {
+    let of_query = |alias, is_derived| Lockable {
+        alias,
+        database: current,
+        is_derived,
+    };
+    match table {
+        TableRef::Table(table) => all.push(Lockable {
+            alias: table.alias.as_deref().unwrap_or(&table.name.name),
+            database: table.name.database.as_deref().or(current),
+            is_derived: false,
+        }),
+        TableRef::Derived(derived) => all.push(of_query(&derived.alias, true)),
+        TableRef::Json(json) => all.push(of_query(&json.alias, true)),
+        TableRef::Join(join) => {
+            add_lockable(&join.left, current, all);
+            add_lockable(&join.right, current, all);
+        }
+        TableRef::Nested(tables) => {
+            for table in tables {
+                add_lockable(table, current, all);
+            }
+        }
+    }
+}
+
 /// Error 3568 for a table of a locking clause that FROM has not, 3569 for a derived table, whose own query says what
-/// it locks.
-fn check_locks(binder: &Binder<'_>, block: &Block<'_>, scope: &Scope) -> Result<()> {
+/// it locks. Whether the tables of FROM exist is checked later.
+fn check_locks(binder: &Binder<'_>, block: &Block<'_>) -> Result<()> {
+    if block.locking.is_empty() {
+        return Ok(());
+    }
+    let mut tables = Vec::new();
+    for table in &block.from {
+        add_lockable(table, binder.env.database, &mut tables);
+    }
     for name in block.locking.iter().flat_map(|clause| &clause.of) {
         // Tables of two databases may have one name.
-        let is_named = |relation: &Relation| {
-            let is_of = |database: &String| match relation.definition() {
-                Some(definition) => definition.database == *database,
-                None => binder.env.database == Some(database.as_str()),
-            };
-            relation.alias == name.name && name.database.iter().all(is_of)
+        let is_named = |table: &&Lockable<'_>| {
+            let is_of = |database: &String| table.database == Some(database.as_str());
+            table.alias == name.name && name.database.iter().all(is_of)
         };
-        if !scope.relations.iter().any(is_named) {
+        let mut named = tables.iter().filter(is_named).peekable();
+        if named.peek().is_none() {
             let database = name.database.iter().map(|database| format!("`{database}`."));
             return Err(Error::new(
                 ER_UNRESOLVED_TABLE_LOCK,
@@ -135,22 +172,11 @@ fn check_locks(binder: &Binder<'_>, block: &Block<'_>, scope: &Scope) -> Result<
                 ),
             ));
         }
-        if block.from.iter().any(|table| is_derived(table, &name.name)) {
+        if named.any(|table| table.is_derived) {
             return Err(from::locked_twice(&format!("`{}`", name.name)));
         }
     }
     Ok(())
-}
-
-/// Whether a name is that of a derived table.
-fn is_derived(table: &TableRef, name: &str) -> bool {
-    match table {
-        TableRef::Table(_) => false,
-        TableRef::Derived(derived) => derived.alias == name,
-        TableRef::Json(json) => json.alias == name,
-        TableRef::Join(join) => is_derived(&join.left, name) || is_derived(&join.right, name),
-        TableRef::Nested(tables) => tables.iter().any(|table| is_derived(table, name)),
-    }
 }
 
 const COUNTING_DEPRECATED: &str = "SQL_CALC_FOUND_ROWS is deprecated and will be removed in a future release. Consider using two \

@@ -59,10 +59,10 @@ const REFUSED: &[&str] = &[
     "is_used_lock",
     "load_file",
     "updatexml",
-    "statement_digest",
-    "statement_digest_text",
     "values",
 ];
+/// Functions that no expression of rows can call, except a DEFAULT and a CHECK.
+const OF_STATEMENTS: &[&str] = &["statement_digest", "statement_digest_text"];
 
 /// What an expression is for, which decides what it can refer to and how errors name it.
 #[derive(Debug, Clone, Copy)]
@@ -508,7 +508,10 @@ impl TableNames<'_> {
             let changes = CHANGING.contains(&name) || (name == "sysdate" && of_rows);
             let error = if name.starts_with('@') {
                 self.refers_to_variable()
-            } else if REFUSED.contains(&name) || (changes && !matches!(self.owner, Owner::Default(_))) {
+            } else if REFUSED.contains(&name)
+                || (of_rows && OF_STATEMENTS.contains(&name))
+                || (changes && !matches!(self.owner, Owner::Default(_)))
+            {
                 let shown = match name {
                     "version" | "icu_version" => format!("{name}()"),
                     name => name.to_owned(),

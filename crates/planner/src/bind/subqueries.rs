@@ -129,6 +129,22 @@ impl Subqueries {
         outer
     }
 
+    /// The subquery that is the value of a column has no row, and so is NULL, unless `condition` holds.
+    pub fn filter_value(&self, id: ColumnId, condition: Expr) {
+        let mut all = self.all.borrow_mut();
+        let is_value = |subquery: &&mut Subquery| match &subquery.kind {
+            ApplyKind::Scalar { columns } => columns.contains(&id),
+            _ => false,
+        };
+        if let Some(subquery) = all.iter_mut().find(is_value) {
+            let rel = std::mem::replace(&mut subquery.rel, Logical::OneRow);
+            subquery.rel = Logical::Filter {
+                input: Box::new(rel),
+                predicate: condition,
+            };
+        }
+    }
+
     /// Whether a subquery computes a column, and names nothing of the rows around it.
     pub fn is_constant(&self, id: ColumnId) -> bool {
         let all = self.all.borrow();

@@ -90,6 +90,7 @@ fn check_written(binder: &Binder<'_>, create: &CreateTable, name: &TableName) ->
             Err(error) => return Err(error),
         }
     }
+    create_table::warn_of_text(binder, &[], collation, &create.options);
     engine::engine_named(binder, create.options.engine.as_deref())?;
     create_table::create_options(binder, create, name)?;
     if !columns.is_empty()

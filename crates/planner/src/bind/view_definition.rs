@@ -17,7 +17,7 @@ use super::from_place::named_columns;
 use super::query_definition::{self, Target};
 use super::resolution::Resolution;
 use super::scope::ColumnRef;
-use super::written_view::{has_outer_join, merged_block};
+use super::written_view::{collated_column, has_outer_join, merged_block};
 use crate::env::BindEnv;
 use crate::errno::{ER_VIEW_NONUPD_CHECK, ER_VIEW_SELECT_CLAUSE, ER_WARN_VIEW_MERGE};
 use crate::logical::{ApplyKind, Logical, LogicalStatement};
@@ -243,7 +243,10 @@ fn can_be_written(query: &Query, bound: &BoundQuery) -> bool {
     };
     !block.from.iter().any(has_outer_join)
         && !reads_twice(&block.from, &bound.root)
-        && items.iter().any(|item| item.column.is_some_and(is_stored))
+        && items.iter().any(|item| {
+            let collated = || scope.of_id(collated_column(&item.expr)?);
+            item.column.or_else(collated).is_some_and(is_stored)
+        })
 }
 
 /// Whether a subquery reads the table that FROM reads. A statement that writes to the table could not see its

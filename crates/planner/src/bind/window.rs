@@ -19,7 +19,7 @@ use crate::logical::{ColumnId, Logical, Window};
 use crate::plan::SortKey;
 
 /// What MySQL calls the window of an OVER clause with a specification of its own.
-const UNNAMED: &str = "<unnamed window>";
+pub const UNNAMED: &str = "<unnamed window>";
 
 /// The window of a frame.
 struct FramePlace<'a> {
@@ -191,12 +191,12 @@ pub(super) fn check_windows(binder: &Binder<'_>, windows: &[NamedWindow], unname
     Ok(())
 }
 
-/// Binds the named windows, used or not, for their errors.
-pub(super) fn check_named_windows(
+/// The named windows, used or not: their errors are the statement's.
+pub(super) fn bind_named_windows(
     binder: &Binder<'_>,
     windows: &[NamedWindow],
     context: &Context<'_>,
-) -> Result<()> {
+) -> Result<Vec<(String, Window)>> {
     let (aggregates, subqueries) = (Aggregates::default(), Subqueries::default());
     let context = Context {
         aggregates: Some(&aggregates),
@@ -205,11 +205,14 @@ pub(super) fn check_named_windows(
         argument_subqueries: Some(&subqueries),
         ..*context
     };
-    for window in windows {
+    let bind = |window: &NamedWindow| {
         let spec = refined(binder, &window.spec, &window.name, false, 0)?;
-        bind_window(binder, &spec, &window.name, &context)?;
-    }
-    Ok(())
+        Ok((
+            window.name.clone(),
+            bind_window(binder, &spec, &window.name, &context)?,
+        ))
+    };
+    windows.iter().map(bind).collect()
 }
 
 fn bind_window(binder: &Binder<'_>, spec: &WindowSpec, name: &str, context: &Context<'_>) -> Result<Window> {
@@ -336,7 +339,11 @@ fn frame_offset(
     if unit == FrameUnit::Rows {
         parameter::note_row_count(binder, &offset.amount);
     }
-    let amount = binder.hinted(&offset.amount, Some(SqlType::BIGINT_UNSIGNED), context)?;
+    let hint = match order_by {
+        [key] if unit == FrameUnit::Range && offset.unit.is_none() => key.expr.ty(),
+        _ => SqlType::BIGINT,
+    };
+    let amount = binder.hinted(&offset.amount, Some(hint), context)?;
     let is_constant = amount.is_constant() && functions::is_deterministic(&amount);
     if !is_constant && !matches!(offset.amount, ast::Expr::Subquery(_)) {
         return Err(Error::new(

@@ -90,11 +90,16 @@ pub(super) fn deleted_from<'s>(binder: &Binder<'_>, relation: &'s Relation) -> R
     match (written.tables.as_slice(), written.others) {
         ([table], 0) => Ok(&table.relation),
         ([], _) => Err(not_updatable(binder, relation)),
-        _ => Err(Error::new(
-            ER_VIEW_DELETE_MERGE_VIEW,
-            format!("Can not delete from join view '{}'", view.full_name()),
-        )),
+        _ => Err(deletes_from_join(&view.full_name())),
     }
+}
+
+/// Error 1395.
+pub(super) fn deletes_from_join(view: &str) -> Error {
+    Error::new(
+        ER_VIEW_DELETE_MERGE_VIEW,
+        format!("Can not delete from join view '{view}'"),
+    )
 }
 
 /// Error 1393 if assignments to one view change several of its tables.
@@ -187,7 +192,7 @@ pub(super) fn view_check(
         return Ok(None);
     };
     let condition = binder.call("is true", vec![condition])?;
-    let of_tables = |columns: BTreeSet<ColumnId>| columns.iter().all(|id| written.table_of(*id).is_some());
+    let of_tables = |columns: BTreeSet<ColumnId>| columns.iter().all(|id| written.is_of_table(*id));
     let view = TableName::of(&view.definition);
     if of_tables(columns_of(&condition)) {
         let condition = RowCondition::Row(condition);

@@ -14,11 +14,11 @@ use super::context::Context;
 use super::from_place::{FromPlace, filtered};
 use super::names::{FIELD_LIST, WHERE_CLAUSE};
 use super::output::Item;
-use super::relation::{Relation, RelationColumn, ViewTable, WrittenView};
+use super::relation::{CollatedColumn, Relation, RelationColumn, ViewTable, WrittenView};
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::{Binder, filter, output, read_and_written};
-use crate::logical::{ApplyKind, Logical};
+use crate::logical::{ApplyKind, ColumnId, Logical};
 use crate::object_access::TableNeeds;
 
 /// The rows of a view with the keys of its tables, and its columns: those of its tables under their own ids.
@@ -62,7 +62,7 @@ pub(super) fn bind_written_view(
     let items = items.into_inner();
     let mut conditions = from.conditions;
     conditions.extend(filter.clone());
-    let mut written = tables_of(binder, view, scope, conditions);
+    let mut written = tables_of(binder, view, scope, conditions)?;
     written.read_by_subqueries = read_by_subqueries;
     let rel = filtered(in_where.applied_to(from.rel), filter);
     if !written.checks.is_empty() {
@@ -73,12 +73,30 @@ pub(super) fn bind_written_view(
         .iter()
         .zip(&columns)
         .filter(|(item, _)| item.column.is_none());
-    written.computed.extend(computed.map(|(_, column)| column.id));
+    for (item, column) in computed {
+        match collated_column(&item.expr).filter(|of| written.table_of(*of).is_some()) {
+            Some(of) => written.collated.push(CollatedColumn {
+                id: column.id,
+                written: written.written_as(of),
+                expr: written.over_tables(&item.expr)?,
+            }),
+            None => written.computed.push(column.id),
+        }
+    }
     Ok(Some((rel, columns, written)))
 }
 
+/// The column of `column COLLATE x`.
+pub fn collated_column(expr: &Expr) -> Option<ColumnId> {
+    match expr {
+        Expr::Column { index, .. } => Some(ColumnId(*index)),
+        Expr::Call { function, args, .. } if function.name() == "collate" => collated_column(args.first()?),
+        _ => None,
+    }
+}
+
 /// `conditions`: those of WHERE and of the joins.
-fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Expr>) -> WrittenView {
+fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Expr>) -> Result<WrittenView> {
     let mut all = WrittenView::default();
     for relation in &scope.relations {
         let below = relation.view.as_ref().and_then(|view| view.written.as_ref());
@@ -94,6 +112,7 @@ fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Ex
             all.filters.extend(below.filters.iter().cloned());
             all.checks.extend(below.checks.iter().cloned());
             all.computed.extend(&below.computed);
+            all.collated.extend(below.collated.iter().cloned());
             all.others += below.others;
         } else if relation.table().is_some() {
             all.tables.push(ViewTable {
@@ -104,13 +123,15 @@ fn tables_of(binder: &Binder<'_>, view: &View, scope: &Scope, conditions: Vec<Ex
             all.others += 1;
         }
     }
+    let conditions = conditions.iter().map(|condition| all.over_tables(condition));
+    let conditions = conditions.collect::<Result<Vec<_>>>()?;
     all.filters.extend(conditions.iter().cloned());
     match view.check_option {
         Some(CheckOption::Cascaded) => all.checks.clone_from(&all.filters),
         Some(CheckOption::Local) => all.checks.extend(conditions),
         None => {}
     }
-    all
+    Ok(all)
 }
 
 /// The subqueries of the conditions of `rel`, in the order in which they run.

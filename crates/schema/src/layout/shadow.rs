@@ -14,7 +14,7 @@ use super::row::TableLayout;
 use super::write::{IndexEntry, RowEncoder};
 use super::zone::from_stored;
 use crate::bound::{BoundCheck, BoundExpressions, ColumnExpression};
-use crate::default_value::implicit;
+use crate::default_value::{implicit, now_text};
 use crate::model::{Column, Default, Table};
 use crate::partition::function::{PartitionFunction, is_no_partition};
 use crate::shadow::{Conversion, ShadowHandles};
@@ -246,6 +246,12 @@ impl ShadowLayout {
         // An AUTO_INCREMENT column gets its value later.
         if column.auto_increment {
             return Ok(Value::Null);
+        }
+        // MySQL's ALGORITHM=COPY takes the time of the statement.
+        if column.ty.kind == TypeKind::Timestamp && self.validates {
+            let context = &self.context.0;
+            let now = now_text(&column.ty, context.now_us, &context.time_zone);
+            return default_value(column, &now, self.zone);
         }
         // Only MySQL's ALGORITHM=COPY tells which value it is.
         if self.context.0.sql_mode.strict && !self.validates {
@@ -526,9 +532,16 @@ fn is_copied_as_integer(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// MySQL copies from VARCHAR to VARCHAR by a function of its own, for which blanks at the end are like other characters.
+/// MySQL copies from VARCHAR to VARCHAR by a function of its own, for which blanks at the end are like other characters,
+/// if both have as many bytes for the length; and from CHAR to CHAR.
 fn is_copied_as_it_is(from: &SqlType, to: &SqlType) -> bool {
-    from.kind == TypeKind::VarChar && to.kind == TypeKind::VarChar && from.collation == to.collation
+    let is_long = |ty: &SqlType| ty.max_bytes() > 255;
+    let is_alike = match (from.kind, to.kind) {
+        (TypeKind::VarChar, TypeKind::VarChar) => is_long(from) == is_long(to),
+        (TypeKind::Char, TypeKind::Char) => true,
+        _ => false,
+    };
+    is_alike && from.collation == to.collation
 }
 
 /// Whether a text has more characters than its new type.

@@ -5,12 +5,14 @@
 //! has the same arithmetic.
 //!
 //! - [`ColumnValues`]: makes the histogram of a sample. [`distinct_of_runs`]: how many different values the
-//!   whole table has. [`requested`]: histograms as `ANALYZE TABLE ... UPDATE HISTOGRAM` makes and shows them.
+//!   whole table has. [`requested`]: histograms as `ANALYZE TABLE ... UPDATE HISTOGRAM` makes and shows them;
+//!   [`given`]: those that it takes as JSON.
 //!
 //! Not here: reading rows, storing and caching (`system`).
 
 mod build;
 mod estimate;
+pub mod given;
 mod hex;
 pub mod requested;
 

@@ -150,12 +150,12 @@ fn start_of_bytes(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(CHARACTERS_MAX)]
 }
 
-fn shown(value: &Value, ty: &SqlType) -> String {
+pub(super) fn shown(value: &Value, ty: &SqlType) -> String {
     match value {
         Value::Double(number) => format!("{number:?}"),
         // Numbers, whatever they stand for.
         Value::UInt(number) if !ty.is_temporal() => number.to_string(),
-        Value::String(text) => encoded(start_of_text(text).as_bytes()),
+        Value::String(text) => encoded(&ty.collation.charset().encode(start_of_text(text))),
         Value::Bytes(bytes) => encoded(start_of_bytes(bytes)),
         other => {
             let ty = SqlType {

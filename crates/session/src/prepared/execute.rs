@@ -171,7 +171,7 @@ fn compile_execution(
     values: &[Value],
 ) -> Result<Compiled> {
     let statement = &session.prepared.find(id, EXECUTE)?.statement;
-    compile::compile_prepared(session, &statement.parsed, &statement.text, types, values)
+    compile::compile_prepared(session, statement, types, values)
 }
 
 fn executed(session: &mut Session, result: Result<Outcome>) -> Result<Option<Done>> {
@@ -209,17 +209,20 @@ fn read_execution(
     )?;
     let mut hinted = None;
     if !prepared.statement.is_plain {
-        let statement = prepared.statement.clone();
-        parameter_types::convert_row_counts(
-            &statement.row_counts,
-            Protocol::Binary,
-            &mut bound.values,
-            &mut bound.types,
-        )?;
-        let expected = &statement.parameter_types;
-        prepare::convert_parameters(session, expected, &mut bound.values, &mut bound.types);
-        hinted = Some(statement.parsed).filter(|parsed| !parsed.set_vars.is_empty());
-        prepared = session.prepared.get(id, EXECUTE)?;
+        let (values, types) = (&mut bound.values, &mut bound.types);
+        let row_counts = &prepared.statement.row_counts;
+        parameter_types::convert_row_counts(row_counts, Protocol::Binary, values, types)?;
+        if !parameter_types::keep(&prepared.statement.parameter_types, values, types) {
+            let expected = prepared.statement.parameter_types.clone();
+            let all_fit = prepare::convert_parameters(session, &expected, values, types);
+            prepared = session.prepared.get(id, EXECUTE)?;
+            if !all_fit {
+                prepared.statement.take_types(types);
+                prepared.plan = None;
+            }
+        }
+        let parsed = &prepared.statement.parsed;
+        hinted = (!parsed.set_vars.is_empty()).then(|| parsed.clone());
     }
     let environment = session.settings.plan_environment;
     let cursor = execute.wants_cursor()?;

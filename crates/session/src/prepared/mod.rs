@@ -41,12 +41,32 @@ pub struct Statement {
     /// in it.
     pub database: Option<Arc<str>>,
     pub parameter_types: ParameterTypes,
+    /// The types of all parameters since a value of another kind than its parameter was given: those of the values of
+    /// that execution.
+    pub types_of_values: Option<Arc<[Option<SqlType>]>>,
     /// Those that are a number of rows.
     pub row_counts: Arc<[RowCount]>,
     /// How many `?` it has.
     pub parameters: usize,
     /// Its parameters are taken as they come, and no hint sets variables.
     pub is_plain: bool,
+}
+
+impl Statement {
+    /// Gives all parameters the types of an execution's values, one of which was of another kind than its parameter. MySQL
+    /// prepares the statement again.
+    pub fn take_types(&mut self, types: &[SqlType]) {
+        let given = self.parameter_types.iter().zip(types);
+        self.parameter_types = given
+            .map(|(expected, ty)| expected.map(|expected| expected.of_value(*ty)))
+            .collect();
+        let types = self.parameter_types.iter();
+        self.types_of_values = Some(
+            types
+                .map(|expected| expected.map(|expected| expected.ty))
+                .collect(),
+        );
+    }
 }
 
 /// A statement prepared by COM_STMT_PREPARE.
@@ -203,6 +223,13 @@ impl Drop for Counted {
 impl NamedStatements {
     pub fn get(&self, name: &str) -> Option<&Statement> {
         self.0.get(&name.to_lowercase()).map(|(statement, _)| statement)
+    }
+
+    /// Changes a statement, if it still exists.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Statement> {
+        self.0
+            .get_mut(&name.to_lowercase())
+            .map(|(statement, _)| statement)
     }
 
     pub fn put(&mut self, name: &str, statement: Statement, counted: Counted) {

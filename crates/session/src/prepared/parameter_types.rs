@@ -5,8 +5,12 @@ use functions::{EvalContext, Expr};
 use planner::{Calculation, MomentUse};
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
-/// A value for a parameter.
+/// What becomes of a value that is given for a parameter.
 enum Converted {
+    /// It stays as it was sent, and has this type.
+    Kept(SqlType),
+    /// The bytes of its text.
+    Bytes(SqlType),
     Fits(Value, SqlType),
     /// It is of another kind than the parameter, so the statement is compiled with the values' own types.
     Other(Value, SqlType),
@@ -23,21 +27,108 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// What is expected after a value of type `ty` was of another kind, or was given beside such a value.
+    pub fn of_value(self, ty: SqlType) -> Self {
+        Self {
+            ty: match ty.kind {
+                TypeKind::Null => self.ty,
+                TypeKind::Decimal => WIDEST,
+                _ if ty.is_string() && self.ty.is_string() => self.ty,
+                _ if ty.is_string() => SqlType::varchar(UNTYPED_CHARS, ty.collation),
+                _ => ty,
+            },
+            moment: match self.moment {
+                MomentUse::Compared if ty.is_datetime() => MomentUse::Compared,
+                MomentUse::Spelled if ty.kind == TypeKind::Null => MomentUse::Spelled,
+                _ => MomentUse::AsGiven,
+            },
+            ..self
+        }
+    }
+
     /// Whether a value of type `ty` is converted.
     fn takes(&self, ty: &SqlType) -> bool {
         self.converts || self.moment == MomentUse::Compared && ty.is_numeric()
     }
+
+    /// Whether a value of type `ty` is of the parameter's kind.
+    fn is_kind_of(&self, value: &Value, ty: &SqlType) -> bool {
+        has_no_kind(value) || is_of_kind(&self.ty, ty)
+    }
+
+    /// The type of a value that is of the parameter's kind and needs no conversion: of most.
+    fn kept(&self, value: &Value, ty: &SqlType) -> Option<SqlType> {
+        if !self.takes(ty) {
+            return self.is_kind_of(value, ty).then_some(*ty);
+        }
+        if value.is_null() {
+            return Some(self.ty);
+        }
+        if matches!(self.moment, MomentUse::Computed(_)) {
+            return None;
+        }
+        match value {
+            Value::String(_) if self.moment == MomentUse::Spelled => Some(self.text(ty)),
+            Value::String(_) | Value::Bytes(_) if self.ty.is_string() && ty.is_string() => {
+                match (self.ty.is_binary(), value) {
+                    (false, _) => Some(self.text(ty)),
+                    (true, Value::Bytes(bytes)) => Some(self.bytes(bytes.len())),
+                    (true, _) => None,
+                }
+            }
+            Value::Int(_) if self.ty.kind == TypeKind::BigInt && is_of_kind(&self.ty, ty) => {
+                Some(SqlType::BIGINT)
+            }
+            Value::UInt(_) if self.ty.kind == TypeKind::BigInt && is_of_kind(&self.ty, ty) => {
+                Some(SqlType::BIGINT_UNSIGNED)
+            }
+            Value::Double(_) if self.ty.kind == TypeKind::Double => Some(SqlType::COMPUTED_DOUBLE),
+            _ => None,
+        }
+    }
+
+    /// The type of a text of type `ty` for this parameter: texts up to some length have the same.
+    fn text(&self, ty: &SqlType) -> SqlType {
+        let length = ty.length.max(self.ty.length);
+        SqlType { length, ..*ty }
+    }
+
+    /// The type of so many bytes for this parameter.
+    fn bytes(&self, count: usize) -> SqlType {
+        let length = u32::try_from(count).unwrap_or(u32::MAX).max(self.ty.length);
+        SqlType { length, ..self.ty }
+    }
+}
+
+/// Gives values the types of their parameters, if all are of their kinds and none needs a conversion. Returns whether
+/// it did.
+pub fn keep(expected: &[Option<Expected>], values: &[Value], types: &mut [SqlType]) -> bool {
+    let kept = |(expected, (value, ty)): (&Option<Expected>, (&Value, &SqlType))| match expected {
+        Some(expected) => expected.kept(value, ty),
+        None => Some(*ty),
+    };
+    let all = expected.iter().zip(values.iter().zip(&*types));
+    if !all.map(kept).all(|ty| ty.is_some()) {
+        return false;
+    }
+    for ((expected, value), ty) in expected.iter().zip(values).zip(types) {
+        if let Some(kept) = kept((expected, (value, ty))) {
+            *ty = kept;
+        }
+    }
+    true
 }
 
 /// Converts values to the types of their parameters; `None` if a parameter has no type. As in MySQL, if one
 /// value is of another kind than its parameter, all values except texts keep their own types. A NULL gets the
-/// parameter's type; beside a value of another kind, not that of a text, which may come from the same place.
+/// parameter's type; beside a value of another kind, not that of a text, which may come from the same place. Returns
+/// whether all values are of their parameters' kinds.
 pub fn convert(
     expected: &[Option<Expected>],
     values: &mut [Value],
     types: &mut [SqlType],
     eval: &EvalContext,
-) {
+) -> bool {
     let mut all_fit = true;
     let mut converted = Vec::with_capacity(expected.len());
     for ((expected, value), ty) in expected.iter().zip(values.iter()).zip(types.iter()) {
@@ -45,30 +136,35 @@ pub fn convert(
             converted.push(None);
             continue;
         };
-        all_fit &= has_no_kind(value) || is_of_kind(&expected.ty, ty);
-        converted.push(
-            expected
-                .takes(ty)
-                .then(|| match (value.is_null(), expected.moment) {
-                    (true, _) => Converted::Fits(Value::Null, expected.ty),
-                    (false, MomentUse::Computed(calculation)) => {
-                        operand(&expected.ty, calculation, value, *ty, eval)
-                    }
-                    (false, _) => convert_one(expected.ty, value, *ty, eval),
-                }),
-        );
+        if let Some(ty) = expected.kept(value, ty) {
+            converted.push(Some(Converted::Kept(ty)));
+            continue;
+        }
+        all_fit &= expected.is_kind_of(value, ty);
+        converted.push(expected.takes(ty).then(|| match expected.moment {
+            MomentUse::Computed(calculation) => operand(&expected.ty, calculation, value, *ty, eval),
+            _ => convert_one(expected, value, *ty, eval),
+        }));
         all_fit &= !matches!(converted.last(), Some(Some(Converted::Other(..))));
     }
     for (position, converted) in converted.into_iter().enumerate() {
-        let (value, ty) = match converted {
-            Some(Converted::Fits(Value::Null, ty)) if !all_fit && ty.is_string() => continue,
-            Some(Converted::Fits(value, ty)) if all_fit || has_no_kind(&values[position]) => (value, ty),
-            Some(Converted::Other(value, ty)) => (value, ty),
-            _ => continue,
-        };
-        values[position] = value;
-        types[position] = ty;
+        let (value, ty) = (&mut values[position], &mut types[position]);
+        let takes_type = all_fit || has_no_kind(value);
+        match converted {
+            Some(Converted::Kept(of_text)) if !all_fit && value.is_null() && of_text.is_string() => {}
+            Some(Converted::Kept(kept)) if takes_type => *ty = kept,
+            Some(Converted::Bytes(of_bytes)) if takes_type => {
+                if let Value::String(text) = value {
+                    *value = Value::Bytes(std::mem::take(text).into_bytes());
+                }
+                *ty = of_bytes;
+            }
+            Some(Converted::Fits(fits, of_place)) if takes_type => (*value, *ty) = (fits, of_place),
+            Some(Converted::Other(other, own)) => (*value, *ty) = (other, own),
+            _ => {}
+        }
     }
+    all_fit
 }
 
 /// How a prepared statement is executed.
@@ -122,7 +218,8 @@ fn row_count(value: &Value, ty: &SqlType, how: Protocol) -> Result<u64> {
         Value::Null => Ok(0),
         Value::UInt(count) if ty.is_integer() => Ok(*count),
         Value::Int(count) if ty.is_integer() => u64::try_from(*count).map_err(|_| out_of_range(sign, how)),
-        Value::String(text) if how == Protocol::Binary => Ok(leading_integer(text)),
+        Value::String(text) if how == Protocol::Binary => Ok(leading_integer(text.as_bytes())),
+        Value::Bytes(text) if how == Protocol::Binary => Ok(leading_integer(text)),
         _ => Err(not_whole(how)),
     }
 }
@@ -135,7 +232,10 @@ fn window_count(value: &Value, ty: &SqlType, how: Protocol) -> Result<Value> {
             let count = i64::try_from(*count);
             count.map(Value::Int).map_err(|_| out_of_range("signed", how))
         }
-        Value::String(text) if how == Protocol::Binary => Ok(Value::Int(leading_integer(text).cast_signed())),
+        Value::String(text) if how == Protocol::Binary => {
+            Ok(Value::Int(leading_integer(text.as_bytes()).cast_signed()))
+        }
+        Value::Bytes(text) if how == Protocol::Binary => Ok(Value::Int(leading_integer(text).cast_signed())),
         _ => Err(not_whole(how)),
     }
 }
@@ -167,17 +267,16 @@ fn not_whole(how: Protocol) -> Error {
 
 /// Reads an integer as C's `strtoull` does: 0 if there are no digits, the largest number if it overflows, a
 /// very large one if it is negative.
-fn leading_integer(text: &str) -> u64 {
+fn leading_integer(text: &[u8]) -> u64 {
     let text = text.trim_ascii_start();
-    let (negative, digits) = match text.strip_prefix('-') {
+    let (negative, digits) = match text.strip_prefix(b"-") {
         Some(rest) => (true, rest),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
+        None => (false, text.strip_prefix(b"+").unwrap_or(text)),
     };
-    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
-    let magnitude = match digits.get(..length) {
-        None | Some("") => 0,
-        Some(digits) => digits.parse().unwrap_or(u64::MAX),
-    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let magnitude = digits.fold(0_u64, |number, digit| {
+        number.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
+    });
     if negative {
         magnitude.wrapping_neg()
     } else {
@@ -206,8 +305,9 @@ fn has_no_kind(value: &Value) -> bool {
     matches!(value, Value::Null | Value::String(_))
 }
 
-fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Converted {
-    let own = || (value.clone(), ty);
+fn convert_one(expected: &Expected, value: &Value, ty: SqlType, eval: &EvalContext) -> Converted {
+    let bytes = |count: usize| expected.bytes(count);
+    let expected = expected.ty;
     let number = match value {
         Value::Int(_) | Value::UInt(_) if ty.is_integer() => Some(value.clone()),
         Value::Decimal(_) | Value::Double(_) => Some(value.clone()),
@@ -226,27 +326,25 @@ fn convert_one(expected: SqlType, value: &Value, ty: SqlType, eval: &EvalContext
             Converted::Fits(Value::Double(to_double(&number)), SqlType::COMPUTED_DOUBLE)
         }
         _ if expected.is_temporal() && !ty.is_temporal() => {
+            let longer = longer_moment(&expected, value, ty, eval)
+                .or_else(|| moment_of_number(&expected, value, ty, eval));
+            let longer = longer.map(|moment| (moment, SqlType::datetime(6)));
+            let found = longer.or_else(|| moment(&expected, value, ty, eval));
             // The statement reads a number that is no moment as it reads the same text.
-            let found = moment(&expected, value, ty, eval).or_else(|| text_of(value, ty));
-            let (value, ty) = found.unwrap_or_else(own);
-            Converted::Fits(value, ty)
+            let found = found.or_else(|| text_of(value, ty));
+            found.map_or(Converted::Kept(ty), |(value, ty)| Converted::Fits(value, ty))
         }
         (_, Some(Value::Double(_))) => Converted::Other(value.clone(), SqlType::COMPUTED_DOUBLE),
-        _ if expected.is_string() && ty.is_string() => {
-            // The announced type holds for texts of this length.
-            let length = ty.length.max(expected.length);
-            Converted::Fits(value.clone(), SqlType { length, ..ty })
-        }
+        _ if expected.is_binary() && ty.is_string() => match value {
+            Value::String(text) => Converted::Bytes(bytes(text.len())),
+            _ => Converted::Kept(expected),
+        },
         // The statement reads a text that is no value of the type as far as it goes (`planner`'s
         // `bind::parameter`).
         _ if ty.is_string() || expected.kind == ty.kind || ty.is_temporal() && is_of_kind(&expected, &ty) => {
-            let (value, ty) = own();
-            Converted::Fits(value, ty)
+            Converted::Kept(ty)
         }
-        _ => {
-            let (value, ty) = own();
-            Converted::Other(value, ty)
-        }
+        _ => Converted::Other(value.clone(), ty),
     }
 }
 
@@ -279,7 +377,7 @@ fn operand(
     };
     match found {
         Some(found) => Converted::Fits(found, number),
-        None => Converted::Fits(value.clone(), ty),
+        None => Converted::Kept(ty),
     }
 }
 
@@ -295,8 +393,26 @@ fn longer_moment(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalCont
     moment.flatten()
 }
 
+/// The point in time that a number is where only a time is expected.
+fn moment_of_number(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalContext) -> Option<Value> {
+    let is_longer = expected.kind == TypeKind::Time && ty.is_numeric() && to_double(value) >= MIN_MOMENT;
+    let moment = is_longer.then(|| silently(value, ty, SqlType::datetime(6), eval));
+    moment.flatten()
+}
+
+/// A parameter without a known type.
+pub fn untyped() -> SqlType {
+    SqlType::varchar(UNTYPED_CHARS, Collation::DEFAULT)
+}
+
+/// In MySQL a parameter without a known type is a VARCHAR of this length.
+const UNTYPED_CHARS: u32 = 16_383;
+
 /// The largest number that is a date without a time of day.
 const MAX_DATE: f64 = 99_991_231.0;
+
+/// The smallest number that is not a time, but a date with a time of day: it has as many digits as one with a year of two.
+const MIN_MOMENT: f64 = 10_000_000_000.0;
 
 /// The type of every DECIMAL parameter.
 const WIDEST: SqlType = SqlType::decimal(65, 30);
@@ -445,6 +561,34 @@ mod tests {
             converted(SqlType::DATE, Value::from("2024-02-29 01:02:03"), text).1,
             SqlType::datetime(6)
         );
+    }
+
+    #[test]
+    fn most_values_stay_as_they_are_sent() {
+        let text = SqlType::varchar(3, Collation::DEFAULT);
+        let kept = |ty: SqlType, moment: MomentUse, value: Value, own: SqlType| {
+            let mut types = [own];
+            let expected = Expected {
+                ty,
+                converts: true,
+                moment,
+            };
+            keep(&[Some(expected)], &[value], &mut types).then_some(types[0])
+        };
+        let given = MomentUse::AsGiven;
+        let seven = || Value::from("07");
+        assert_eq!(kept(untyped(), given, seven(), text), Some(untyped()));
+        assert_eq!(
+            kept(SqlType::BIGINT, given, Value::Int(7), SqlType::BOOL),
+            Some(SqlType::BIGINT)
+        );
+        assert_eq!(
+            kept(SqlType::BIGINT, given, Value::Null, SqlType::NULL),
+            Some(SqlType::BIGINT)
+        );
+        assert_eq!(kept(SqlType::BIGINT, given, seven(), text), None);
+        assert!(kept(SqlType::BIGINT, MomentUse::Spelled, seven(), text).is_some_and(|ty| ty.is_string()));
+        assert_eq!(kept(untyped(), given, Value::Int(7), SqlType::BIGINT), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use types::{Collation, Error, Result, SqlType, errno};
 use wire::connection::PacketSink;
 
 use super::Statement;
-use super::parameter_types::{Expected, RowCount};
+use super::parameter_types::{Expected, RowCount, untyped};
 use super::{ParameterTypes, parameter_types};
 use crate::client_charset;
 use crate::compile::{self, Parameters};
@@ -74,6 +74,7 @@ impl Checked {
             parsed: Arc::new(self.parsed),
             database,
             parameter_types,
+            types_of_values: None,
         }
     }
 }
@@ -195,16 +196,12 @@ fn parameter_column(ty: Option<SqlType>, collation: Collation) -> ResultColumn {
         collation,
         ..untyped()
     });
-    ResultColumn::unnamed("?", ty, true)
+    ResultColumn {
+        // MySQL announces a date or time as the text that it may be sent as.
+        is_chosen_time: ty.is_temporal(),
+        ..ResultColumn::unnamed("?", ty, true)
+    }
 }
-
-/// A parameter without a known type.
-fn untyped() -> SqlType {
-    SqlType::varchar(UNTYPED_CHARS, Collation::DEFAULT)
-}
-
-/// In MySQL a parameter without a known type is a VARCHAR of this length.
-const UNTYPED_CHARS: u32 = 16_383;
 
 /// Statements that MySQL does not prepare either (manual 13.5 "SQL Syntax Permitted in Prepared Statements").
 fn refuse_unpreparable(session: &Session, command: &Command) -> Result<()> {
@@ -267,15 +264,13 @@ fn unpreparable() -> Error {
     )
 }
 
-/// Converts values to the types of their parameters.
+/// Converts values to the types of their parameters. Returns whether all are of their parameters' kinds.
 pub fn convert_parameters(
     session: &mut Session,
     expected: &ParameterTypes,
     values: &mut [Value],
     types: &mut [SqlType],
-) {
-    if !expected.is_empty() {
-        let eval = session.eval_context(Vec::new(), Strictness::Warn);
-        parameter_types::convert(expected, values, types, &eval);
-    }
+) -> bool {
+    let eval = session.eval_context(Vec::new(), Strictness::Warn);
+    parameter_types::convert(expected, values, types, &eval)
 }

@@ -8,7 +8,9 @@ use schema::definition::TableName;
 use schema::limits;
 use schema::model::{SchemaState, Table};
 use schema::privilege::PrivilegeSet;
+use schema::statistics::given::{self, Problem};
 use schema::statistics::requested::data_type;
+use syntax::ast::HistogramChange;
 use system::{Wanted, keys};
 use types::Result;
 
@@ -18,12 +20,11 @@ use crate::instance_lock;
 use crate::listing::Listing;
 use crate::session::Session;
 
-/// `buckets`: how many buckets the histograms get. `None`: DROP.
 pub fn run(
     session: &Session,
     tables: &[TableName],
     columns: &[String],
-    buckets: Option<u32>,
+    change: &HistogramChange,
 ) -> Result<Listing> {
     limits::check_distinct_columns(columns.iter().map(String::as_str))?;
     // As in MySQL, this is for administrators, too.
@@ -37,6 +38,11 @@ pub fn run(
     };
     let mut listing = maintenance_listing();
     super::maintenance::check_database(session, name)?;
+    if session.temporary.find(&name.database, &name.name).is_some() {
+        let problem = "Cannot create histogram statistics for a temporary table.";
+        listing.push(maintenance_row(name, "histogram", ("Error", problem)));
+        return Ok(listing);
+    }
     session.check_table(name, PrivilegeSet::SELECT | PrivilegeSet::INSERT)?;
     let mut push =
         |kind: &str, message: &str| listing.push(maintenance_row(name, "histogram", (kind, message)));
@@ -47,8 +53,15 @@ pub fn run(
             return Ok(listing);
         }
     };
-    if buckets.is_some() && table.view.is_some() {
+    if *change != HistogramChange::Drop && table.view.is_some() {
         push("Error", "Cannot create histogram statistics for a view.");
+        return Ok(listing);
+    }
+    if matches!(change, HistogramChange::Set(_)) && columns.len() > 1 {
+        push(
+            "Error",
+            "Only one column can be specified while modifying histogram statistics with JSON data.",
+        );
         return Ok(listing);
     }
     lock_tables::check_name(session, name, Use::Read)?;
@@ -71,9 +84,10 @@ pub fn run(
             return Ok(listing);
         }
     };
-    match buckets {
-        Some(buckets) => update(session, &table, &named, buckets, &mut push)?,
-        None => drop_all(session, &table, &named, &mut push)?,
+    match change {
+        HistogramChange::Make { buckets } => update(session, &table, &named, *buckets, &mut push)?,
+        HistogramChange::Set(json) => set(session, &table, &named, json, &mut push)?,
+        HistogramChange::Drop => drop_all(session, &table, &named, &mut push)?,
     }
     Ok(listing)
 }
@@ -98,19 +112,9 @@ fn update(
     buckets: u32,
     push: &mut dyn FnMut(&str, &str),
 ) -> Result<()> {
-    let problem = |(name, offset): &(&str, Option<usize>)| match offset {
-        None => Some(format!("The column '{name}' does not exist.")),
-        Some(offset) if data_type(&table.columns[*offset].ty).is_none() => {
-            Some(format!("The column '{name}' has an unsupported data type."))
-        }
-        Some(offset) if is_unique(table, *offset) => Some(format!(
-            "The column '{name}' is covered by a single-part unique index."
-        )),
-        Some(_) => None,
-    };
     let wanted: Vec<Wanted> = named
         .iter()
-        .filter(|named| problem(named).is_none())
+        .filter(|named| problem(table, named).is_none())
         .filter_map(|(_, column)| {
             Some(Wanted {
                 column: (*column)?,
@@ -125,15 +129,71 @@ fn update(
             .update_histograms(&catalog.cluster, table, &wanted, &session.process.interrupt)?;
     }
     for named in named {
-        match problem(named) {
+        match problem(table, named) {
             Some(problem) => push("Error", &problem),
-            None => push(
-                "status",
-                &format!("Histogram statistics created for column '{}'.", named.0),
-            ),
+            None => push("status", &created(named.0)),
         }
     }
     Ok(())
+}
+
+/// USING DATA.
+fn set(
+    session: &Session,
+    table: &Table,
+    named: &[(&str, Option<usize>)],
+    json: &str,
+    push: &mut dyn FnMut(&str, &str),
+) -> Result<()> {
+    let [named @ (name, offset)] = named else {
+        return Ok(());
+    };
+    let (None, Some(offset)) = (problem(table, named), offset) else {
+        problem(table, named)
+            .iter()
+            .for_each(|problem| push("Error", problem));
+        return Ok(());
+    };
+    match given::parse(json, &table.columns[*offset].ty) {
+        Ok(histogram) => {
+            let catalog = &session.shared.catalog;
+            let interrupt = &session.process.interrupt;
+            catalog
+                .statistics
+                .set_histogram(&catalog.cluster, table, *offset, &histogram, interrupt)?;
+            push("status", &created(name));
+        }
+        Err(Problem::Text(problem)) => push("Error", problem),
+        Err(Problem::Histogram(problem)) => {
+            let (database, table) = (&table.database, &table.name);
+            push(
+                "Error",
+                &format!(
+                    "Unable to build histogram statistics for column '{name}' in table '{database}'.'{table}'"
+                ),
+            );
+            push("Error", &problem);
+        }
+    }
+    Ok(())
+}
+
+fn created(column: &str) -> String {
+    format!("Histogram statistics created for column '{column}'.")
+}
+
+/// Why a column cannot have a histogram.
+fn problem(table: &Table, (name, offset): &(&str, Option<usize>)) -> Option<String> {
+    match offset {
+        None => Some(format!("The column '{name}' does not exist.")),
+        Some(offset) if data_type(&table.columns[*offset].ty).is_none() => {
+            Some(format!("The column '{name}' has an unsupported data type."))
+        }
+        Some(offset) if is_unique(table, *offset) => Some(format!(
+            "The column '{name}' is covered by a single-part unique index."
+        )),
+        Some(_) => None,
+    }
 }
 
 fn drop_all(

@@ -126,8 +126,8 @@ pub fn listing(session: &mut Session, command: &Command) -> Option<Result<Listin
         Command::Histograms {
             tables,
             columns,
-            buckets,
-        } => histograms::run(session, tables, columns, *buckets),
+            change,
+        } => histograms::run(session, tables, columns, change),
         Command::OptimizeTable { tables } => maintenance::optimize(session, tables),
         Command::RepairTable { tables } => maintenance::repair(session, tables),
         Command::KeyCache { tables, preload } => maintenance::key_cache(session, tables, *preload),

@@ -15,7 +15,7 @@ use crate::errors;
 use crate::session::Session;
 use crate::shared::role_names;
 use crate::table_locks::has_locks;
-use crate::variables::charset::{numbered, paired};
+use crate::variables::charset::{numbered, paired, without_old_name};
 use crate::variables::definitions::Effect;
 use crate::variables::restricted::{Restriction, global_restriction, restriction, restricts_default};
 use crate::variables::settings::isolation_named;
@@ -235,7 +235,7 @@ fn set_item(session: &mut Session, item: &SetItem, value: Option<UserVariable>) 
             client_charset::set_names(session, charset.as_deref(), collation.as_deref())
         }
         SetItem::CharacterSet(charset) => {
-            let name = charset.as_deref().map(client_charset::without_old_name);
+            let name = charset.as_deref().map(without_old_name);
             let charset = client_charset::charset_or_default(session, name)?;
             session.put_tracked("character_set_client", charset.name());
             session.put_tracked("character_set_results", charset.name());

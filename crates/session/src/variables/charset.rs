@@ -4,13 +4,25 @@ use types::{Charset, Collation, Error, Result, Value, errno};
 
 use super::convert::{beginning, number, string, wrong_value};
 
+/// The character set of a name that stood for a client's conversion before MySQL 4.1. SET CHARACTER SET and the variables
+/// still take these names.
+pub fn without_old_name(name: &str) -> &str {
+    const OLD_NAMES: [(&str, &str); 3] = [
+        ("cp1251_koi8", "cp1251"),
+        ("cp1250_latin2", "cp1250"),
+        ("kam_latin2", "keybcs2"),
+    ];
+    let found = OLD_NAMES.iter().find(|(old, _)| old.eq_ignore_ascii_case(name));
+    found.map_or(name, |(_, charset)| charset)
+}
+
 /// A character set by its name, or by the number of one of its collations.
 ///
 /// # Errors
 /// 1115 for an unknown one, 1231 for one that clients cannot use.
 pub fn charset_of(variable: &str, value: &Value) -> Result<Charset> {
     let Some(number) = number(value) else {
-        return charset_named(variable, &string(variable, value)?);
+        return charset_named(variable, without_old_name(&string(variable, value)?));
     };
     if let Some(collation) = numbered(value) {
         return match collation.charset() {

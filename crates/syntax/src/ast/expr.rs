@@ -44,6 +44,8 @@ pub enum Expr {
     Temporal {
         kind: TemporalKind,
         text: String,
+        /// ODBC's `{d '...'}`: a text that is no such value stands for itself.
+        is_odbc: bool,
     },
     /// `?`, by its number among the statement's parameters.
     Parameter(usize),

@@ -47,9 +47,9 @@ pub use query::{
     NamedTable, Query, QueryBody, Select, SelectInto, SelectItem, SetOperand, SetOperator, TableRef, With,
 };
 pub use session::{
-    Completion, ConditionItem, Diagnostics, Flush, FlushKind, LockedTable, Maintenance, PrepareSource,
-    ReadVariable, SetClause, Signal, SplitPoints, StatementItem, TransactionStatement, VariableScope, XaJoin,
-    XaStatement, Xid,
+    Completion, ConditionItem, Diagnostics, Flush, FlushKind, HistogramChange, LockedTable, Maintenance,
+    PrepareSource, ReadVariable, SetClause, Signal, SplitPoints, StatementItem, TransactionStatement,
+    VariableScope, XaJoin, XaStatement, Xid,
 };
 pub use show::{
     EngineShow, ExplainFormat, ProfileKind, ProfileShow, ServerShow, ShowFilter, ShowStatement, Target,
@@ -165,12 +165,11 @@ pub enum Statement {
         action: Maintenance,
         tables: Vec<ObjectName>,
     },
-    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM. `buckets`: how many buckets the histograms get. `None`:
-    /// DROP.
+    /// ANALYZE TABLE ... UPDATE or DROP HISTOGRAM.
     Histograms {
         tables: Vec<ObjectName>,
         columns: Vec<String>,
-        buckets: Option<u32>,
+        change: HistogramChange,
     },
     SplitTable {
         table: ObjectName,

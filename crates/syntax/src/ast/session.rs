@@ -77,6 +77,18 @@ pub enum SplitPoints<E> {
     By(Vec<Vec<E>>),
 }
 
+/// What ANALYZE TABLE does to histograms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HistogramChange {
+    /// Of the rows.
+    Make {
+        buckets: u32,
+    },
+    /// USING DATA: a histogram as JSON.
+    Set(String),
+    Drop,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maintenance {
     AdminCheck,

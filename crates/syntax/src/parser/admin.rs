@@ -3,7 +3,7 @@
 use types::{Error, Result, errno};
 
 use super::{Parser, deprecated, names};
-use crate::ast::{Flush, FlushKind, LockedTable, Maintenance, ObjectName, Statement};
+use crate::ast::{Flush, FlushKind, HistogramChange, LockedTable, Maintenance, ObjectName, Statement};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
@@ -102,37 +102,43 @@ pub fn checksum_table(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(Statement::ChecksumTable { tables, quick })
 }
 
-/// `UPDATE HISTOGRAM ON c, ... [WITH n BUCKETS]`, `DROP HISTOGRAM ON c, ...`
+/// `UPDATE HISTOGRAM ON c, ... [WITH n BUCKETS | USING DATA 'json']`, `DROP HISTOGRAM ON c, ...`
 fn histograms(parser: &mut Parser<'_>, tables: Vec<ObjectName>) -> Result<Statement> {
     let updates = parser.is(Kw::UPDATE);
     parser.advance();
     parser.expect(Kw::HISTOGRAM)?;
     parser.expect(Kw::ON)?;
     let columns = parser.comma_separated(Parser::name)?;
-    let mut buckets = updates.then_some(BUCKETS);
-    if updates && parser.are(&[Kw::USING, Kw::DATA]) {
-        return Err(Error::not_supported(
-            "ANALYZE TABLE ... USING DATA",
-            "let the histogram be made of the rows: leave USING DATA out",
-        ));
-    }
-    if updates && parser.eat(Kw::WITH) {
-        let count = parser.unsigned()?;
-        parser.expect(Kw::BUCKETS)?;
-        let allowed = u32::try_from(count)
-            .ok()
-            .filter(|count| (1..=BUCKETS_MAX).contains(count));
-        buckets = Some(allowed.ok_or_else(|| {
-            Error::new(
-                errno::ER_DATA_OUT_OF_RANGE,
-                "Number of buckets value is out of range in 'ANALYZE TABLE'",
-            )
-        })?);
-    }
+    let change = if !updates {
+        HistogramChange::Drop
+    } else if parser.eat_all(&[Kw::USING, Kw::DATA]) {
+        HistogramChange::Set(parser.text_literal()?)
+    } else if parser.eat(Kw::WITH) {
+        HistogramChange::Make {
+            buckets: bucket_count(parser)?,
+        }
+    } else {
+        HistogramChange::Make { buckets: BUCKETS }
+    };
     Ok(Statement::Histograms {
         tables,
         columns,
-        buckets,
+        change,
+    })
+}
+
+/// `n BUCKETS`
+fn bucket_count(parser: &mut Parser<'_>) -> Result<u32> {
+    let count = parser.unsigned()?;
+    parser.expect(Kw::BUCKETS)?;
+    let allowed = u32::try_from(count)
+        .ok()
+        .filter(|count| (1..=BUCKETS_MAX).contains(count));
+    allowed.ok_or_else(|| {
+        Error::new(
+            errno::ER_DATA_OUT_OF_RANGE,
+            "Number of buckets value is out of range in 'ANALYZE TABLE'",
+        )
     })
 }
 

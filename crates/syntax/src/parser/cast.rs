@@ -1,5 +1,7 @@
 //! CAST and CONVERT, and their types.
 
+use std::ops::Range;
+
 use types::{Error, Result, errno};
 
 use super::data_type::field_length;
@@ -8,15 +10,21 @@ use crate::ast::{CastType, Expr};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
+/// The digits of a DECIMAL behind the point, and in all.
+const SCALE_MAX: u8 = 30;
+const DIGITS_MAX: u32 = 65;
+
 /// `CAST(x AS type)`
 pub fn cast(parser: &mut Parser<'_>) -> Result<Expr> {
     calls::open(parser)?;
+    let start = parser.start();
     let operand = parser.expression()?;
+    let text = start..parser.previous_end();
     if parser.is(Kw::AT) {
         return cast_at_time_zone(parser, operand);
     }
     parser.expect(Kw::AS)?;
-    let ty = cast_type(parser)?;
+    let ty = cast_type_of(parser, text)?;
     calls::close(
         parser,
         Expr::Cast {
@@ -47,7 +55,9 @@ fn cast_at_time_zone(parser: &mut Parser<'_>, operand: Expr) -> Result<Expr> {
 /// `CONVERT(x, type)`, `CONVERT(x USING charset)`
 pub fn convert(parser: &mut Parser<'_>) -> Result<Expr> {
     calls::open(parser)?;
+    let start = parser.start();
     let operand = Box::new(parser.expression()?);
+    let text = start..parser.previous_end();
     let expr = if parser.eat(Kw::USING) {
         let charset = if parser.eat(Kw::BINARY) {
             "binary".into()
@@ -57,10 +67,33 @@ pub fn convert(parser: &mut Parser<'_>) -> Result<Expr> {
         Expr::ConvertUsing { operand, charset }
     } else {
         parser.expect_kind(Kind::Comma)?;
-        let ty = cast_type(parser)?;
+        let ty = cast_type_of(parser, text)?;
         Expr::Cast { operand, ty }
     };
     calls::close(parser, expr)
+}
+
+/// The type that the expression at `text` is converted to. Errors about the digits of a DECIMAL name the expression.
+fn cast_type_of(parser: &mut Parser<'_>, text: Range<usize>) -> Result<CastType> {
+    let ty = cast_type(parser)?;
+    let name = || parser.source(text.start, text.end);
+    match ty {
+        CastType::Decimal { precision, .. } if precision > DIGITS_MAX => Err(Error::new(
+            errno::ER_TOO_BIG_PRECISION,
+            format!(
+                "Too-big precision {precision} specified for '{}'. Maximum is {DIGITS_MAX}.",
+                name()
+            ),
+        )),
+        CastType::Decimal { scale, .. } if scale > SCALE_MAX => Err(Error::new(
+            errno::ER_TOO_BIG_SCALE,
+            format!(
+                "Too big scale {scale} specified for column '{}'. Maximum is {SCALE_MAX}.",
+                name()
+            ),
+        )),
+        ty => Ok(ty),
+    }
 }
 
 pub fn cast_type(parser: &mut Parser<'_>) -> Result<CastType> {

@@ -23,6 +23,14 @@ pub fn removed(parser: &mut Parser<'_>, what: &str) {
     ));
 }
 
+/// Warning 4119.
+pub fn full_as_name(parser: &mut Parser<'_>) {
+    parser.warnings.push(Warning::warning(
+        errno::ER_WARN_DEPRECATED_IDENT,
+        "Using FULL as unquoted identifier is deprecated, please use quotes or rename the identifier.",
+    ));
+}
+
 #[cfg(test)]
 mod tests {
     use crate::parse_one;
@@ -46,6 +54,15 @@ mod tests {
         assert_eq!(codes("flush hosts"), [1287]);
         assert_eq!(codes("show slave status"), [1287]);
         assert_eq!(codes("show replica status"), [0; 0]);
+    }
+
+    #[test]
+    fn full_warns_where_it_is_a_keyword() {
+        assert_eq!(codes("select full.id, `full`, t.full from t full"), [4119]);
+        assert_eq!(codes("select full . full, full.* from full"), [4119; 4]);
+        assert_eq!(codes("with full(full) as (select 1) select 1"), [4119; 2]);
+        assert_eq!(codes("select b as 'full', @full from d.full"), [0; 0]);
+        assert_eq!(codes("show full tables"), [0; 0]);
     }
 
     #[test]

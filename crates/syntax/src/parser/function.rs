@@ -165,7 +165,11 @@ fn not_glued(parser: &mut Parser<'_>) -> Result<Expr> {
 fn temporal(parser: &mut Parser<'_>, kind: TemporalKind) -> Result<Expr> {
     parser.advance();
     let text = parser.text_literal()?;
-    Ok(Expr::Temporal { kind, text })
+    Ok(Expr::Temporal {
+        kind,
+        text,
+        is_odbc: false,
+    })
 }
 
 /// An operand that begins with a keyword and is neither an ordinary call nor a column.

@@ -55,10 +55,10 @@ use types::name::check_length;
 use types::{Error, Result, SqlMode, Warning, errno};
 
 use crate::ast::{BinaryOp, Expr, ObjectName, ReadVariable, UnaryOp};
-use crate::lexer::Lexer;
 use crate::lexer::keywords::Keyword::{self, EXISTS, IF, NOT};
 use crate::lexer::raw_bytes::has_carried;
 use crate::lexer::token::{Kind, Token};
+use crate::lexer::{Lexer, is_word_byte};
 use crate::{near, syntax_message};
 use literal::{text_of_bytes, unquote, unquote_name};
 
@@ -100,6 +100,8 @@ pub struct Parser<'a> {
     pub read_variables: Vec<ReadVariable>,
     /// What the text so far warns of: [`deprecated`].
     pub warnings: Vec<Warning>,
+    /// It reads the query of CREATE VIEW, which checks the aliases in it.
+    pub in_view: bool,
     /// The next SELECT is the statement's first one that is no common table expression's.
     is_first_select: bool,
     /// The first operand of the expression that is read next, and its height: set when parentheses around it
@@ -130,6 +132,7 @@ impl<'a> Parser<'a> {
             set_vars: Vec::new(),
             read_variables: Vec::new(),
             warnings: Vec::new(),
+            in_view: false,
             is_first_select: true,
             operand: None,
             depth: 0,
@@ -403,8 +406,19 @@ impl<'a> Parser<'a> {
         if name.starts_with('$') {
             deprecated::removed(self, "$ as the first character of an unquoted identifier");
         }
+        if self.is(Keyword::FULL) && !self.touches_point() {
+            deprecated::full_as_name(self);
+        }
         let name = name.to_owned();
         wide::in_utf8mb3(self, name)
+    }
+
+    /// Whether the current word follows a point, or a point and a name follow it, all without spaces: MySQL looks for no
+    /// keyword there.
+    fn touches_point(&self) -> bool {
+        let Token { start, end, .. } = self.token;
+        let after = self.source(end, usize::MAX).as_bytes();
+        self.source(0, start).ends_with('.') || matches!(after, [b'.', b, ..] if is_word_byte(*b))
     }
 
     pub fn quoted_name(&mut self) -> String {

@@ -205,7 +205,11 @@ fn odbc_escape(parser: &mut Parser<'_>) -> Result<Expr> {
         _ => return Ok(expr),
     };
     Ok(match expr {
-        Expr::Text(text) => Expr::Temporal { kind, text },
+        Expr::Text(text) => Expr::Temporal {
+            kind,
+            text,
+            is_odbc: true,
+        },
         other => other,
     })
 }

@@ -179,18 +179,40 @@ fn item_alias(parser: &mut Parser<'_>) -> Result<Option<String>> {
         _ if has_as => return parser.fail(),
         _ => return Ok(None),
     };
+    if parser.in_view {
+        check_in_view(&alias)?;
+    }
     Ok(Some(kept_alias(parser, alias)))
 }
 
+/// Error 1166 for an alias that no column of a view can have, even in a subquery.
+fn check_in_view(alias: &str) -> Result<()> {
+    if !alias.is_empty() && !alias.ends_with(' ') && !types::name::is_too_long(alias) {
+        return Ok(());
+    }
+    Err(Error::new(
+        errno::ER_WRONG_COLUMN_NAME,
+        format!("Incorrect column name '{alias}'"),
+    ))
+}
+
 /// An alias without the blanks that it begins with and the characters beyond the 256th. MySQL warns of both in the same
-/// words. One of nothing but blanks is left to the checks of names.
+/// words.
 fn kept_alias(parser: &mut Parser<'_>, alias: String) -> String {
     const ALIAS_CHARS: usize = 256;
     const ER_REMOVED_SPACES: u16 = 1466;
+    const ER_NAME_BECOMES_EMPTY: u16 = 1474;
     let is_blank = |character: char| character.is_ascii() && !character.is_ascii_graphic();
-    let start = alias.find(|character| !is_blank(character)).unwrap_or(0);
+    let start = alias
+        .find(|character| !is_blank(character))
+        .unwrap_or(alias.len());
     let kept: String = alias[start..].chars().take(ALIAS_CHARS).collect();
-    if kept.len() < alias.len() {
+    if kept.is_empty() && !alias.is_empty() {
+        let message = format!("Name '{alias}' has become ''");
+        parser
+            .warnings
+            .push(Warning::warning(ER_NAME_BECOMES_EMPTY, message));
+    } else if kept.len() < alias.len() {
         let message = format!("Leading spaces are removed from name '{alias}'");
         parser.warnings.push(Warning::warning(ER_REMOVED_SPACES, message));
     }

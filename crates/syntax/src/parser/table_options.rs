@@ -90,17 +90,7 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
             }
             _ => return parser.fail(),
         };
-        if name == "AVG_ROW_LENGTH"
-            && value
-                .parse::<u64>()
-                .is_ok_and(|length| length > u64::from(u32::MAX))
-        {
-            let limits = "The valid range for avg_row_length is [0,4294967295]. Error";
-            return Err(Error::new(
-                errno::ER_PARSE_ERROR,
-                format!("{limits} {}", parser.near(start)),
-            ));
-        }
+        check_number(parser, &name, &value, start)?;
         options.shown.push((name, value));
     } else if parser.is_any(&[Kw::DATA, Kw::INDEX]) && parser.peek_is(Kw::DIRECTORY) {
         options.directories.push(match parser.is(Kw::DATA) {
@@ -120,6 +110,29 @@ pub fn table_option(parser: &mut Parser<'_>, options: &mut TableOptions) -> Resu
         return option_of_storage(parser, options);
     }
     Ok(true)
+}
+
+/// Fails if the value of an option, a number that begins at `start`, is none of those that the option has.
+fn check_number(parser: &Parser<'_>, name: &str, value: &str, start: usize) -> Result<()> {
+    let Ok(number) = value.parse::<u64>() else {
+        return Ok(());
+    };
+    let limits = match name {
+        "AVG_ROW_LENGTH" if number > u64::from(u32::MAX) => {
+            "The valid range for avg_row_length is [0,4294967295]. Error"
+        }
+        "STATS_SAMPLE_PAGES" if !(1..=65_535).contains(&number) => {
+            "The valid range for stats_sample_pages is [1, 65535]. Error"
+        }
+        "STATS_PERSISTENT" | "STATS_AUTO_RECALC" | "PACK_KEYS" if number > 1 => {
+            return Err(parser.error_at(start));
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::new(
+        errno::ER_PARSE_ERROR,
+        format!("{limits} {}", parser.near(start)),
+    ))
 }
 
 /// Options about where and how MySQL would store the table.

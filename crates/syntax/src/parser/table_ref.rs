@@ -204,6 +204,19 @@ fn parenthesised_behind(parser: &mut Parser<'_>, inner: Parenthesised) -> Result
 /// `[AS] alias [(column, ...)]` after a query.
 fn derived_table(parser: &mut Parser<'_>, lateral: bool, query: Box<Query>) -> Result<TableRef> {
     let Some(alias) = names::table_alias(parser)? else {
+        let may_follow = [
+            Kind::Word,
+            Kind::QuotedWord,
+            Kind::Comma,
+            Kind::LeftParen,
+            Kind::RightParen,
+            Kind::RightBrace,
+            Kind::Semicolon,
+            Kind::End,
+        ];
+        if !may_follow.contains(&parser.kind()) {
+            return parser.fail();
+        }
         return Err(Error::new(
             errno::ER_DERIVED_MUST_HAVE_ALIAS,
             "Every derived table must have its own alias",

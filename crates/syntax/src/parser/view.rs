@@ -22,7 +22,9 @@ pub fn view(parser: &mut Parser<'_>, alters: bool) -> Result<Option<Statement>> 
     view.name = parser.object_name()?;
     view.columns = clauses::column_list(parser)?;
     parser.expect(Kw::AS)?;
+    parser.in_view = true;
     *view.query = parser.query()?;
+    parser.in_view = false;
     view.check_option = check_option(parser)?;
     Ok(Some(Statement::CreateView(Box::new(view))))
 }

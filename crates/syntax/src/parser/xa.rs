@@ -81,7 +81,12 @@ fn xid(parser: &mut Parser<'_>) -> Result<Xid> {
 
 fn xid_format(parser: &mut Parser<'_>) -> Result<u64> {
     if parser.kind() != Kind::Hex {
-        return parser.unsigned();
+        let start = parser.start();
+        let number = parser.unsigned()?;
+        return match i64::try_from(number) {
+            Ok(_) => Ok(number),
+            Err(_) => Err(parser.error_at(start)),
+        };
     }
     let bytes = hex_bytes(parser.word());
     let mut number = [0; 8];

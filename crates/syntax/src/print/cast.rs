@@ -25,7 +25,7 @@ pub fn convert_using(printer: &mut Printer<'_>, operand: &Expr, charset: &str) {
     printer.put("convert(");
     printer.expr(operand);
     printer.put(" using ");
-    printer.put(charset);
+    printer.put(&charset.to_lowercase());
     printer.put(")");
 }
 

@@ -26,7 +26,7 @@ pub fn expr(printer: &mut Printer<'_>, expr: &Expr) {
             quoted,
         } => introduced(printer, charset, bytes, *quoted),
         Expr::Bytes(bytes) => printer.bytes(bytes),
-        Expr::Temporal { kind, text } => temporal(printer, *kind, text),
+        Expr::Temporal { kind, text, .. } => temporal(printer, *kind, text),
         Expr::Parameter(_) => printer.put("?"),
         Expr::Column(name) => resolved_column(printer, name),
         Expr::SystemVariable { scope, name } => system_variable(printer, *scope, name),
@@ -145,7 +145,12 @@ fn introduced(printer: &mut Printer<'_>, charset: &Introducer, bytes: &[u8], quo
         return introduced_text(printer, name, text);
     }
     match (charset, text) {
-        (Introducer::National, Some(text)) => literal(printer, text),
+        (Introducer::National, Some(text)) => {
+            if printer.style.introducers {
+                printer.put("_utf8mb3");
+            }
+            printer.quoted(text);
+        }
         (Introducer::National | Introducer::Client, _) => printer.bytes(bytes),
         (Introducer::Named(name), text) => {
             printer.put("_");

@@ -239,6 +239,6 @@ fn counted(mut values: Vec<(Vec<u8>, Value)>, nulls: u64) -> requested::Values {
 }
 
 /// A moment as MySQL writes it: UTC, with microseconds.
-fn utc_text(us: i64) -> String {
+pub fn utc_text(us: i64) -> String {
     TimeZone::UTC.from_unix_us(us).datetime_text(6)
 }

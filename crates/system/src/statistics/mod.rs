@@ -25,6 +25,8 @@ use kv::{Durability, Interrupt, KeyRange, Reader, Store};
 use parking_lot::RwLock;
 use schema::model::{Index, Table};
 use schema::statistics::TableStatistics;
+use schema::statistics::given::GivenHistogram;
+use schema::statistics::requested::RequestedHistogram;
 use types::{Error, Result, errno};
 
 pub use collect::Wanted;
@@ -178,7 +180,12 @@ impl StatisticsCatalog {
         wanted: &[Wanted],
         interrupt: &Arc<Interrupt>,
     ) -> Result<()> {
-        let mut made = self.collect(table, Duration::ZERO, Some(wanted), interrupt)?;
+        let made = self.collect(table, Duration::ZERO, Some(wanted), interrupt)?;
+        self.add(cluster, table, made)
+    }
+
+    /// Stores the statistics and histograms of some columns, beside those of the others.
+    fn add(&self, cluster: &Cluster, table: &Table, mut made: TableStatistics) -> Result<()> {
         self.store(cluster, table, |stored| {
             let mut new = stored.unwrap_or_else(|| TableStatistics {
                 rows: made.rows,
@@ -199,6 +206,31 @@ impl StatisticsCatalog {
             new.histograms.append(&mut made.histograms);
             new
         })
+    }
+
+    /// Sets a column's histogram, and what is estimated by it until the statistics are renewed.
+    ///
+    /// # Errors
+    /// As [`StatisticsCatalog::analyze`].
+    pub fn set_histogram(
+        &self,
+        cluster: &Cluster,
+        table: &Table,
+        offset: usize,
+        given: &GivenHistogram,
+        interrupt: &Arc<Interrupt>,
+    ) -> Result<()> {
+        let column = &table.columns[offset];
+        let made = TableStatistics {
+            columns: vec![given.statistics(column.id, column.ty)],
+            histograms: vec![RequestedHistogram {
+                column: column.id,
+                buckets: given.buckets_wanted,
+                json: given.json(&column.ty, &collect::utc_text(cluster::now_us())),
+            }],
+            ..self.collect(table, Duration::ZERO, Some(&[]), interrupt)?
+        };
+        self.add(cluster, table, made)
     }
 
     /// Removes the histograms of columns, by their ids. Returns for each whether there was one.

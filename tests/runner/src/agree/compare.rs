@@ -34,6 +34,17 @@ impl Answer {
         }
     }
 
+    /// The same for a statement that changes rows: how many it has changed.
+    pub fn of_change(conn: &mut Conn, statement: &str) -> Result<Self, String> {
+        match Self::of(conn, statement)? {
+            Self::Rows { .. } => Ok(Self::Rows {
+                types: vec![ColumnType::MYSQL_TYPE_LONGLONG],
+                rows: vec![vec![Value::UInt(conn.affected_rows())]],
+            }),
+            error => Ok(error),
+        }
+    }
+
     fn rows(conn: &mut Conn, query: &str) -> Result<Self, mysql::Error> {
         let mut result = conn.query_iter(query)?;
         let types = result

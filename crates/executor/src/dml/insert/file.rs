@@ -16,6 +16,7 @@ use super::rows::{FileBatch, NewRow, NewRows, RowMaker, no_column};
 use super::{ImageMaker, Insert, Writer};
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::context::ExecContext;
+use crate::dml::assign::source_of;
 use crate::dml::defaults::{self, implicit};
 use crate::dml::image::Row;
 use crate::dml::warn;
@@ -189,8 +190,12 @@ impl RowMaker<'_> {
             more: 0,
         };
         while batch.rows.rows.len() < BATCH_ROWS && bytes.bytes < BATCH_BYTES {
+            let mut is_used = false;
             match self.of_line((file, reader), &mut queries, &mut bytes) {
-                Ok(Some(row)) => batch.rows.rows.extend(row),
+                Ok(Some(row)) => {
+                    is_used = row.is_some();
+                    batch.rows.rows.extend(row);
+                }
                 Ok(None) => batch.is_last = true,
                 Err(error) => {
                     batch.rows.failed = Some(error);
@@ -200,7 +205,7 @@ impl RowMaker<'_> {
             if batch.is_last {
                 break;
             }
-            match next_line(reader, eval) {
+            match next_line(reader, is_used, eval) {
                 Ok(true) => {}
                 Ok(false) => {
                     batch.is_last = true;
@@ -243,7 +248,12 @@ impl RowMaker<'_> {
         self.row_number = line.number;
         self.assign_set(&mut line, queries, bytes)?;
         self.fill_nulls(&mut line)?;
-        self.with_id(line.row, None).map(Some)
+        let made = self.with_id(line.row, None)?;
+        if made.is_none() {
+            // As MySQL counts them, the next line has the number of one that a CHECK has left out.
+            reader.rows -= 1;
+        }
+        Ok(Some(made))
     }
 
     /// `false`: there is no further line.
@@ -362,7 +372,7 @@ impl RowMaker<'_> {
                             Some(text) => assign::text(&text, &TEXT, to, &label, row, eval)?,
                             None => {
                                 let (value, from) = value_of(bytes, charset, column)?;
-                                assign::value(value, &from, to, &label, row, eval)?
+                                assign::value(value, &from, to, &*label, row, eval)?
                             }
                         }
                     }
@@ -413,7 +423,7 @@ impl RowMaker<'_> {
                 Some(expr) => {
                     let (value, from) =
                         eval_assigned(expr, functions::Row::Values(&line.row), self.ctx.eval)?;
-                    self.converted(value, &from, column)?
+                    self.converted(value, &from, source_of(expr, &from), column)?
                 }
                 None => self.default_of(offset, &line.row)?,
             };
@@ -457,10 +467,10 @@ impl RowMaker<'_> {
     }
 }
 
-/// Goes to the next line. What the line before has too much is an error, or a warning.
-fn next_line(reader: &mut FieldReader<'_>, eval: &EvalContext) -> Result<bool> {
+/// Goes to the next line. What the line before has too much is an error, or a warning, if that line is used.
+fn next_line(reader: &mut FieldReader<'_>, is_used: bool, eval: &EvalContext) -> Result<bool> {
     let is_there = reader.next_line()?;
-    if is_there && reader.is_truncated {
+    if is_there && is_used && reader.is_truncated {
         let row = reader.rows;
         eval.conversion_lost(
             ER_WARN_TOO_MANY_RECORDS,
@@ -471,8 +481,11 @@ fn next_line(reader: &mut FieldReader<'_>, eval: &EvalContext) -> Result<bool> {
 }
 
 fn of_missing_field(column: &Column, eval: &EvalContext) -> Value {
-    let is_null =
-        matches!(column.default, Default::Null) || column.nullable && matches!(column.default, Default::None);
+    let is_null = match column.default {
+        Default::Null => true,
+        Default::None | Default::Expression(_) => column.nullable,
+        _ => false,
+    };
     match column.ty.kind {
         _ if is_null => Value::Null,
         TypeKind::Timestamp if !column.nullable => defaults::now(&column.ty, eval),

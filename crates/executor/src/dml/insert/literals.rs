@@ -54,7 +54,7 @@ impl RowMaker<'_> {
                     if let Value::Bytes(blob) = &value {
                         *bytes += blob.len();
                     }
-                    self.converted(value, &from, column)?
+                    self.converted(value, &from, None, column)?
                 }
             };
         }

@@ -80,30 +80,9 @@ pub fn insert(plan: &InsertPlan, txn: &mut Transaction, ctx: &ExecContext<'_>) -
         result: DmlResult::default(),
         last_id: 0,
     };
-    match (&plan.source, &memory) {
-        (InsertSource::Query(query), Some(memory)) => insert.write_query(query, memory, txn, &maker)?,
-        (InsertSource::File(file), Some(memory)) => insert.write_file(file, memory, txn, &maker)?,
-        (InsertSource::Values(rows), _) => {
-            let mut writer = Writer::new(txn, &maker, ctx);
-            let mut rest = rows.as_slice();
-            while !rest.is_empty() {
-                let (new, count) = insert.rows.of_values(rest);
-                rest = rest.get(count..).unwrap_or_default();
-                insert.write(new, &mut writer)?;
-            }
-        }
-        (InsertSource::Literals(values), _) => {
-            let mut writer = Writer::new(txn, &maker, ctx);
-            let mut first = 0;
-            while first < values.rows.len() {
-                let (new, count) = insert.rows.of_literals(values, first);
-                first += count;
-                insert.write(new, &mut writer)?;
-            }
-        }
-        _ => return Err(Error::internal("an INSERT without its memory")),
-    }
-    insert.rows.finish()?;
+    let written = insert.write_source(memory.as_ref(), txn, &maker);
+    let ids = insert.rows.finish(written.is_err());
+    written.and(ids)?;
     Ok(insert.result())
 }
 
@@ -131,6 +110,24 @@ impl InsertLayout {
     }
 }
 
+/// The images of a batch's rows.
+struct Images {
+    images: Vec<Image>,
+    /// The positions of the rows that have none, because no partition takes them, in ascending order; and why.
+    misplaced: Vec<(usize, Error)>,
+}
+
+impl Images {
+    /// The image of each row in turn, or the error of one that has none.
+    fn of_rows(self) -> impl Iterator<Item = Result<Image>> {
+        let (mut images, mut misplaced) = (self.images.into_iter(), self.misplaced.into_iter().peekable());
+        (0..).map_while(move |number| match misplaced.next_if(|(at, _)| *at == number) {
+            Some((_, error)) => Some(Err(error)),
+            None => images.next().map(Ok),
+        })
+    }
+}
+
 struct Insert<'p> {
     table: &'p Table,
     plan: &'p InsertPlan,
@@ -146,6 +143,39 @@ struct Insert<'p> {
 }
 
 impl Insert<'_> {
+    fn write_source(
+        &mut self,
+        memory: Option<&Memory<'_>>,
+        txn: &mut Transaction,
+        maker: &ImageMaker<'_>,
+    ) -> Result<()> {
+        match (&self.plan.source, memory) {
+            (InsertSource::Query(query), Some(memory)) => self.write_query(query, memory, txn, maker),
+            (InsertSource::File(file), Some(memory)) => self.write_file(file, memory, txn, maker),
+            (InsertSource::Values(rows), _) => {
+                let mut writer = Writer::new(txn, maker, self.ctx);
+                let mut rest = rows.as_slice();
+                while !rest.is_empty() {
+                    let (new, count) = self.rows.of_values(rest);
+                    rest = rest.get(count..).unwrap_or_default();
+                    self.write(new, &mut writer)?;
+                }
+                Ok(())
+            }
+            (InsertSource::Literals(values), _) => {
+                let mut writer = Writer::new(txn, maker, self.ctx);
+                let mut first = 0;
+                while first < values.rows.len() {
+                    let (new, count) = self.rows.of_literals(values, first);
+                    first += count;
+                    self.write(new, &mut writer)?;
+                }
+                Ok(())
+            }
+            _ => Err(Error::internal("an INSERT without its memory")),
+        }
+    }
+
     /// INSERT ... SELECT: the query sees the data as it was before the statement.
     fn write_query(
         &mut self,
@@ -215,7 +245,7 @@ impl Insert<'_> {
 
     fn rows_of(&mut self, batch: &RecordBatch, query: &QueryPlan, projected: Option<&[Expr]>) -> NewRows {
         match projected {
-            Some(exprs) => self.rows.of_projected(batch, exprs),
+            Some(exprs) => self.rows.of_projected(batch, exprs, query),
             None => self.rows.of_batch(batch, query),
         }
     }
@@ -225,23 +255,20 @@ impl Insert<'_> {
     /// warnings before those of later rows.
     fn write(&mut self, new: NewRows, writer: &mut Writer<'_, '_>) -> Result<()> {
         check_interrupted(self.ctx)?;
-        let NewRows {
-            mut rows,
-            failed,
-            warned,
-        } = new;
+        let NewRows { rows, failed, warned } = new;
         let mut warnings = self.ctx.eval.warnings.take_back(warned);
-        let images = self.images(&mut rows, writer.maker, writer.txn.start_ts())?;
+        let images = self.images(&rows, writer.maker, writer.txn.start_ts())?;
+        let fails = failed.is_some() || !images.misplaced.is_empty();
         match self.plan.mode {
-            InsertMode::Insert if !self.plan.ignore && failed.is_none() => writer.expect_new(&images)?,
-            InsertMode::Insert => writer.lock_images(&images, false)?,
-            InsertMode::Replace | InsertMode::Update(_) => writer.lock_images(&images, true)?,
+            InsertMode::Insert if !self.plan.ignore && !fails => writer.expect_new(&images.images)?,
+            InsertMode::Insert => writer.lock_images(&images.images, false)?,
+            InsertMode::Replace | InsertMode::Update(_) => writer.lock_images(&images.images, true)?,
         }
-        writer.find_outdated(images.iter().map(|image| image.key.as_slice()))?;
+        writer.find_outdated(images.images.iter().map(|image| image.key.as_slice()))?;
         if let Some(keys) = &mut self.keys {
             keys.lock_parents(rows.iter().map(|row| (None, &row.values)), writer.txn)?;
         }
-        for (row, image) in rows.into_iter().zip(images) {
+        for (row, image) in rows.into_iter().zip(images.of_rows()) {
             warnings.report_until(row.warned);
             let (check, ignore) = (self.check.as_ref(), self.plan.ignore);
             if !row_check::view_admits(check, &row.values, ignore, writer.txn, self.ctx)? {
@@ -249,20 +276,29 @@ impl Insert<'_> {
                 continue;
             }
             self.result.records += 1;
-            self.write_one(row, image, writer)?;
+            match image {
+                Ok(image) => self.write_one(row, image, writer)?,
+                Err(error) => self.leave_out(&row, error)?,
+            }
         }
         warnings.report_all();
         writer.forget();
         failed.map_or(Ok(()), Err)
     }
 
-    /// The images of rows. With IGNORE, a row that no partition takes is left out of the rows.
-    fn images(
-        &mut self,
-        rows: &mut Vec<NewRow>,
-        maker: &ImageMaker<'_>,
-        start_ts: Timestamp,
-    ) -> Result<Vec<Image>> {
+    /// With IGNORE, a row that no partition takes is left out.
+    fn leave_out(&mut self, row: &NewRow, error: Error) -> Result<()> {
+        if !self.plan.ignore {
+            return Err(error);
+        }
+        self.result.duplicates += 1;
+        warn(self.ctx.eval, error.code, error.message);
+        self.rows.keep_unused_id(row);
+        Ok(())
+    }
+
+    /// The images of rows, up to the first that no partition takes; with IGNORE, of all others.
+    fn images(&self, rows: &[NewRow], maker: &ImageMaker<'_>, start_ts: Timestamp) -> Result<Images> {
         let mut hidden = match self.table.handle {
             Handle::Hidden if !rows.is_empty() => {
                 let first = self
@@ -275,32 +311,24 @@ impl Insert<'_> {
             }
             _ => None,
         };
-        let mut image_of = |row: &NewRow| {
-            let handle = hidden.as_mut().and_then(Iterator::next).map(RowHandle::Int);
-            maker.image(&row.values, handle.as_ref(), maker.secondary())
+        let mut made = Images {
+            images: Vec::with_capacity(rows.len()),
+            misplaced: Vec::new(),
         };
-        if !self.plan.ignore || self.table.partitioning.is_none() {
-            return rows.iter().map(image_of).collect();
+        for (number, row) in rows.iter().enumerate() {
+            let handle = hidden.as_mut().and_then(Iterator::next).map(RowHandle::Int);
+            match maker.image(&row.values, handle.as_ref(), maker.secondary()) {
+                Ok(image) => made.images.push(image),
+                Err(error) if is_misplaced(&error) => {
+                    made.misplaced.push((number, error));
+                    if !self.plan.ignore {
+                        break;
+                    }
+                }
+                Err(error) => return Err(error),
+            }
         }
-        let mut images = Vec::with_capacity(rows.len());
-        let mut failure = None;
-        rows.retain(|row| match image_of(row) {
-            Ok(image) => {
-                images.push(image);
-                true
-            }
-            Err(error) if is_misplaced(&error) => {
-                self.result.records += 1;
-                self.result.duplicates += 1;
-                warn(self.ctx.eval, error.code, error.message);
-                false
-            }
-            Err(error) => {
-                failure.get_or_insert(error);
-                true
-            }
-        });
-        failure.map_or(Ok(images), Err)
+        Ok(made)
     }
 
     fn duplicate(&self, key: UniqueKey, row: &NewRow) -> Error {
@@ -325,6 +353,7 @@ impl Insert<'_> {
                 }
                 (InsertMode::Replace, _) => {
                     if self.replace(&row, &image, conflict, writer)? {
+                        self.rows.wrote(&row);
                         self.note_last_id(&row);
                         return Ok(());
                     }
@@ -353,6 +382,9 @@ impl Insert<'_> {
                 _ => {
                     let error = self.duplicate(conflict.key, &row);
                     if !self.plan.ignore {
+                        if matches!(self.plan.source, InsertSource::Query(_)) {
+                            self.rows.failed_at(&row);
+                        }
                         return Err(error);
                     }
                     warn(self.ctx.eval, error.code, error.message);
@@ -389,6 +421,7 @@ impl Insert<'_> {
                 self.ctx.eval.generated_id.store(first, Ordering::Relaxed);
             }
         }
+        self.rows.wrote(row);
         self.note_last_id(row);
     }
 

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use arrow::record_batch::RecordBatch;
 use functions::{EvalContext, Expr, eval_assigned};
 use kv::Timestamp;
-use planner::plan::{InsertPlan, QueryPlan, ViewCheck};
+use planner::plan::{InsertPlan, InsertSource, QueryPlan, Rel, ViewCheck};
 use schema::model::{Column, IndexPart, Table};
 use types::array::ColumnView;
-use types::{Error, Result, SqlType, Value};
+use types::{Error, Result, SqlType, TypeKind, Value};
 
 use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::context::ExecContext;
-use crate::dml::assign::{NullRule, Target, WarnedNulls};
+use crate::dml::assign::{NullRule, Target, WarnedNulls, source_of};
 use crate::dml::auto_increment::AutoIncrement;
 use crate::dml::computed::Computed;
 use crate::dml::defaults::{self, ColumnDefault, implicit};
@@ -146,6 +146,7 @@ impl<'p> RowMaker<'p> {
         start_ts: Timestamp,
         ctx: &'p ExecContext<'p>,
     ) -> Result<Self> {
+        let counts_refused = matches!(plan.source, InsertSource::Query(_) | InsertSource::File(_));
         Ok(Self {
             computed: Computed::of_new_rows(&plan.table)?,
             check: plan.check.as_ref(),
@@ -155,7 +156,7 @@ impl<'p> RowMaker<'p> {
             ctx,
             template,
             reported_missing: false,
-            ids: AutoIncrement::of(&plan.table, start_ts, ctx),
+            ids: AutoIncrement::of(&plan.table, counts_refused, start_ts, ctx),
             nulls: null_rule(plan, ctx),
             warned_nulls: WarnedNulls::default(),
             row_number: 0,
@@ -185,6 +186,16 @@ impl<'p> RowMaker<'p> {
     fn of_expressions(&mut self, values: &[Option<Expr>], rows_left: usize) -> Result<Option<NewRow>> {
         self.row_number += 1;
         let mut row = self.template.row.clone();
+        let id = self.ids.as_ref().map(|ids| ids.column);
+        let mut id_is_null = id.is_some_and(|id| !self.targets.contains(&id));
+        // An expression sees 0 for an id that is generated later.
+        let zero = |at: usize| self.table.columns.get(at).map(|column| implicit(&column.ty));
+        if let Some((at, cell)) = id
+            .filter(|_| id_is_null)
+            .and_then(|at| Some((at, row.get_mut(at)?)))
+        {
+            *cell = zero(at).unwrap_or(Value::Null);
+        }
         for (&target, value) in self.targets.iter().zip(values) {
             let Some(column) = self.table.columns.get(target) else {
                 return Err(no_column(self.table, target));
@@ -193,13 +204,21 @@ impl<'p> RowMaker<'p> {
                 // Expressions see the values of the columns before them.
                 Some(expr) => {
                     let (value, from) = eval_assigned(expr, functions::Row::Values(&row), self.ctx.eval)?;
-                    self.converted(value, &from, column)?
+                    self.converted(value, &from, source_of(expr, &from), column)?
                 }
                 None => self.default_of(target, &row)?,
             };
+            let is_id = id == Some(target) && value.is_null() && !column.nullable;
+            id_is_null |= is_id;
             if let Some(cell) = row.get_mut(target) {
-                *cell = value;
+                *cell = match is_id {
+                    true => implicit(&column.ty),
+                    false => value,
+                };
             }
+        }
+        if let Some(cell) = id.filter(|_| id_is_null).and_then(|id| row.get_mut(id)) {
+            *cell = Value::Null;
         }
         self.with_id(row, Some(rows_left))
     }
@@ -208,31 +227,38 @@ impl<'p> RowMaker<'p> {
     pub fn of_batch(&mut self, batch: &RecordBatch, query: &QueryPlan) -> NewRows {
         let sources = batch.columns().iter().zip(&query.columns);
         let columns: Vec<_> = sources
-            .map(|(array, source)| (ColumnView::new(array, &source.ty), source.ty))
+            .map(|(array, source)| (ColumnView::new(array, &source.ty), source))
             .collect();
         let rows = batch.num_rows();
         let eval = self.ctx.eval;
         let made = (0..rows).map(|row| {
-            let values = columns.iter().map(|(view, ty)| Ok((view.value(row), *ty)));
+            let values = columns.iter().enumerate().map(|(at, (view, source))| {
+                let name = source_in(query, at, &source.ty);
+                Ok((view.value(row), source.ty, name))
+            });
             self.of_query(values)
         });
         NewRows::of(made, eval)
     }
 
     /// Rows of a query's last projection of a batch.
-    pub fn of_projected(&mut self, batch: &RecordBatch, exprs: &[Expr]) -> NewRows {
+    pub fn of_projected(&mut self, batch: &RecordBatch, exprs: &[Expr], query: &QueryPlan) -> NewRows {
         let eval = self.ctx.eval;
         let rows = batch.num_rows();
         let made = (0..rows).map(|row| {
-            let value = |expr| eval_assigned(expr, functions::Row::Batch(batch, row), eval);
-            self.of_query(exprs.iter().map(value))
+            let value = |(at, expr)| {
+                let (value, ty) = eval_assigned(expr, functions::Row::Batch(batch, row), eval)?;
+                Ok((value, ty, source_in(query, at, &ty)))
+            };
+            self.of_query(exprs.iter().enumerate().map(value))
         });
         NewRows::of(made, eval)
     }
 
-    fn of_query(
+    /// The row of the values of a query, each with its type and with what messages about JSON call it.
+    fn of_query<'s>(
         &mut self,
-        mut values: impl Iterator<Item = Result<(Value, SqlType)>>,
+        mut values: impl Iterator<Item = Result<(Value, SqlType, Option<&'s str>)>>,
     ) -> Result<Option<NewRow>> {
         self.row_number += 1;
         let mut made = self.template.row.clone();
@@ -240,14 +266,14 @@ impl<'p> RowMaker<'p> {
             let Some(column) = self.table.columns.get(target) else {
                 return Err(no_column(self.table, target));
             };
-            let (value, from) = value?;
-            let value = self.converted(value, &from, column)?;
+            let (value, from, source) = value?;
+            let value = self.converted(value, &from, source, column)?;
             if let Some(cell) = made.get_mut(target) {
                 *cell = value;
             }
         }
         let further = values
-            .map(|value| value.map(|(value, _)| value))
+            .map(|value| value.map(|(value, ..)| value))
             .collect::<Result<_>>()?;
         let row = self.with_id(made, None)?;
         Ok(row.map(|row| NewRow { further, ..row }))
@@ -313,27 +339,60 @@ impl<'p> RowMaker<'p> {
         }
     }
 
+    /// The statement fails at a row of a query, which is a duplicate.
+    pub fn failed_at(&mut self, row: &NewRow) {
+        if let (Some(ids), None) = (&mut self.ids, row.generated)
+            && let Some(id) = row.values.get(ids.column)
+        {
+            ids.failed_at(id);
+        }
+    }
+
     /// Notes an id that a row got by an update.
     pub fn note_id(&mut self, id: &Value) {
         if let Some(ids) = &mut self.ids {
             ids.note(id);
+            ids.wrote(id, false);
         }
     }
 
-    /// Must be called after all rows have been written.
-    pub fn finish(&mut self) -> Result<()> {
+    /// Notes that a row has been written.
+    pub fn wrote(&mut self, row: &NewRow) {
+        if let Some(ids) = &mut self.ids
+            && let Some(id) = row.values.get(ids.column)
+        {
+            ids.wrote(id, row.generated.is_some());
+        }
+    }
+
+    /// Must be called after the last row has been written, or one could not be.
+    pub fn finish(&mut self, has_failed: bool) -> Result<()> {
         match &mut self.ids {
-            Some(ids) => ids.report_explicit(self.ctx),
+            Some(ids) => ids.finish(has_failed, self.ctx),
             None => Ok(()),
         }
     }
 
-    pub(super) fn converted(&self, value: Value, from: &SqlType, column: &Column) -> Result<Value> {
+    /// Must be called instead where the rows are not written one after the other.
+    pub fn finish_at_once(&mut self) -> Result<()> {
+        match &mut self.ids {
+            Some(ids) => ids.finish_at_once(self.ctx),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn converted(
+        &self,
+        value: Value,
+        from: &SqlType,
+        source: Option<&str>,
+        column: &Column,
+    ) -> Result<Value> {
         // NULL in the AUTO_INCREMENT or AUTO_RANDOM column stands for the next id.
         if value.is_null() && column.makes_ids() {
             return Ok(value);
         }
-        self.target(column).value(value, from, self.row_number)
+        self.target(column).value(value, from, source, self.row_number)
     }
 
     pub(super) fn target<'s>(&'s self, column: &'s Column) -> Target<'s> {
@@ -408,6 +467,31 @@ impl<'p> RowMaker<'p> {
             generated,
             warned: self.ctx.eval.warnings.count(),
         }))
+    }
+}
+
+/// What messages call a column of a query that has JSON: a JSON function keeps its name, and a column of a table, too.
+fn source_in<'q>(query: &'q QueryPlan, at: usize, ty: &SqlType) -> Option<&'q str> {
+    if ty.kind != TypeKind::Json {
+        return None;
+    }
+    let name = query
+        .columns
+        .get(at)
+        .map(|column| match column.original_name.as_str() {
+            "" => column.name.as_str(),
+            original => original,
+        });
+    let made = last_projection(&query.root).and_then(|exprs| source_of(exprs.get(at)?, ty));
+    made.filter(|name| name.starts_with("json_") || *name == "cast_as_json")
+        .or(name)
+}
+
+fn last_projection(root: &Rel) -> Option<&[Expr]> {
+    match root {
+        Rel::Project { exprs, .. } => Some(exprs),
+        Rel::Limit { input, .. } | Rel::Measured { input, .. } => last_projection(input),
+        _ => None,
     }
 }
 

@@ -5,6 +5,9 @@
 //! many as make a batch: each of them may be as large as a partition. A partition for which there is no memory is
 //! read in [`pieces`]. Not here: what each call gives ([`functions::window`]).
 
+mod blocks;
+mod collect;
+mod moving;
 mod parts;
 mod pieces;
 
@@ -20,8 +23,9 @@ use functions::window::{CallValues, Partition};
 use planner::plan::SortKey;
 use types::{Result, SqlType};
 
+use self::collect::PiecesBuilder;
 use self::parts::runs_of_equal;
-use self::pieces::{Pieces, PiecesBuilder};
+use self::pieces::Pieces;
 use super::filter::split;
 use super::project::evaluate;
 use super::sort::Sort;
@@ -169,7 +173,7 @@ impl<'p> Window<'p> {
         while let Some(rows) = self.run(true, env)? {
             pieces.add(rows, &self.order_keys, env)?;
         }
-        let pieces = pieces.finish(self.first_rows, env)?;
+        let pieces = Pieces::new(pieces.finish(env)?, self.first_rows, env)?;
         Ok(Current::Pieces(Box::new(pieces)))
     }
 
@@ -207,7 +211,7 @@ impl<'p> Window<'p> {
         let WindowParts { calls, .. } = self.parts;
         let ctx = env.eval();
         let peers = self.parts.peers(&rows, &self.order_keys, env)?;
-        let frames = self.parts.frames_of(&rows, &peers, env)?;
+        let frames = self.parts.frames(&rows, &peers, rows.num_rows(), env)?;
         let partition = Partition {
             rows: &rows,
             peers: &peers,

@@ -11,6 +11,7 @@ use functions::window::{self, Frame, WindowCall};
 use planner::plan::SortKey;
 use types::Result;
 
+use crate::batch::{BATCH_BYTES, BATCH_ROWS};
 use crate::env::Env;
 use crate::operator::project::evaluate;
 
@@ -41,21 +42,17 @@ impl WindowParts<'_> {
         })
     }
 
-    /// The frame of each of the rows, as far as it is among them.
-    pub fn frames(&self, rows: &RecordBatch, keys: &RowKeys, env: &Env<'_, '_>) -> Result<Vec<Range<usize>>> {
-        let peers = self.peers(rows, keys, env)?;
-        self.frames_of(rows, &peers, env)
-    }
-
-    /// The same. `peers`: those of [`Self::peers`].
-    pub fn frames_of(
+    /// The frame of each of the rows. `peers`: those of [`Self::peers`]. `end`: where the partition ends, counted from
+    /// the first of the rows ([`window::frames`]).
+    pub fn frames(
         &self,
         rows: &RecordBatch,
         peers: &[Range<usize>],
+        end: usize,
         env: &Env<'_, '_>,
     ) -> Result<Vec<Range<usize>>> {
         let key = self.order_by.first().map(|key| (&key.expr, key.descending));
-        window::frames(self.frame, rows, peers, key, env.eval())
+        window::frames(self.frame, rows, peers, key, end, env.eval())
     }
 }
 
@@ -69,4 +66,10 @@ pub(super) fn runs_of_equal(keys: &Rows) -> Vec<Range<usize>> {
         }
     }
     runs
+}
+
+/// How many rows of a size are computed at a time.
+pub(super) fn most_rows(row_bytes: usize, env: &Env<'_, '_>) -> usize {
+    let bytes = BATCH_BYTES.min(env.ctx.memory_limit_bytes / 32);
+    (bytes / row_bytes.max(1)).clamp(1, BATCH_ROWS)
 }

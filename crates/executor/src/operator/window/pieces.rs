@@ -1,228 +1,29 @@
 //! A partition for which there is no memory: its rows are in a file, and are read a piece at a time.
 //!
-//! As the rows come, the groups of peers are found, and what calls give for them ([`PiecesBuilder`]). Then the rows
+//! As the rows come, the groups of peers are found, and what calls give for them ([`super::collect`]). Then the rows
 //! are read again, and the calls' values put beside them ([`Pieces`]). Which calls can be computed so,
 //! [`functions::window::InPieces`] says.
 
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
 use arrow::compute::{concat, concat_batches, interleave, take};
-use arrow::datatypes::{Field, Int64Type, Schema, SchemaRef};
+use arrow::datatypes::{Int64Type, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use functions::order::RowKeys;
-use functions::window::{self, CallValues, FrameUnit, InPieces, Partition, Place, RunningCall, WindowCall};
+use functions::window::{
+    self, CallValues, FrameUnit, InPieces, Partition, Place, RunningCall, TailCall, WindowCall,
+};
 use types::{Error, Result};
 
-use super::parts::{WindowParts, runs_of_equal};
-use crate::batch::{BATCH_BYTES, BATCH_ROWS, arrow_error, batch_bytes, batch_of};
+use super::collect::{Call, Collected};
+use super::moving::{MovingFrames, NextFrames};
+use super::parts::{WindowParts, most_rows};
+use crate::batch::{BATCH_ROWS, arrow_error, batch_bytes, batch_of};
 use crate::env::Env;
 use crate::memory::Held;
-use crate::spill::{HeldRows, HeldRowsBuilder, HeldRowsReader};
-
-/// The frames of rows, as positions among the rows in memory.
-type Frames = Rc<[Range<usize>]>;
-
-/// The rows of a partition on their way to a file.
-pub(super) struct PiecesBuilder<'p> {
-    parts: WindowParts<'p>,
-    calls: Vec<Call<'p>>,
-    rows: HeldRowsBuilder,
-    count: usize,
-    bytes: usize,
-    /// The key of the last row under the window's order.
-    last_key: Option<Vec<u8>>,
-    groups: HeldRowsBuilder,
-    /// Groups that are not in `groups` yet: where they end, and the values of each call by peers.
-    ends: Vec<i64>,
-    values: Vec<Vec<ArrayRef>>,
-    value_bytes: usize,
-    held: Held,
-}
-
-enum Call<'p> {
-    ByPosition(&'p WindowCall),
-    ByRow(RunningCall<'p>),
-    ByPeers(RunningCall<'p>),
-    Once(RunningCall<'p>),
-    Nearby(&'p WindowCall),
-    Sliding(&'p WindowCall),
-    Growing(RunningCall<'p>),
-}
-
-impl<'p> PiecesBuilder<'p> {
-    /// `None`: a call of the window takes the whole partition.
-    pub fn new(parts: WindowParts<'p>, env: &Env<'_, '_>) -> Result<Option<Self>> {
-        let mut calls = Vec::with_capacity(parts.calls.len());
-        for call in parts.calls {
-            calls.push(match call.in_pieces(parts.frame, env.eval())? {
-                None => return Ok(None),
-                Some(InPieces::ByPosition) => Call::ByPosition(call),
-                Some(InPieces::ByRow) => Call::ByRow(RunningCall::new(call, env.eval())?),
-                Some(InPieces::ByPeers) => Call::ByPeers(RunningCall::new(call, env.eval())?),
-                Some(InPieces::Once) => Call::Once(RunningCall::new(call, env.eval())?),
-                Some(InPieces::Nearby { .. }) => Call::Nearby(call),
-                Some(InPieces::Sliding) => Call::Sliding(call),
-                Some(InPieces::Growing) => Call::Growing(RunningCall::new(call, env.eval())?),
-            });
-        }
-        Ok(Some(Self {
-            parts,
-            calls,
-            rows: HeldRows::builder(),
-            count: 0,
-            bytes: 0,
-            last_key: None,
-            groups: HeldRows::builder(),
-            ends: Vec::new(),
-            values: Vec::new(),
-            value_bytes: 0,
-            held: Held::default(),
-        }))
-    }
-
-    /// Adds rows in their order. `keys`: what makes the window's order.
-    pub fn add(&mut self, rows: RecordBatch, keys: &RowKeys, env: &Env<'_, '_>) -> Result<()> {
-        env.check_interrupted()?;
-        for call in &mut self.calls {
-            if let Call::ByPeers(call) | Call::Once(call) = call {
-                call.begin(&rows, env.eval())?;
-            }
-        }
-        self.bytes += batch_bytes(&rows);
-        let keys = self.parts.order_keys(&rows, keys, env)?;
-        let runs = match &keys {
-            Some(keys) => runs_of_equal(keys),
-            None => std::iter::once(0..rows.num_rows()).collect(),
-        };
-        for run in runs {
-            let key = keys.as_ref().map(|keys| keys.row(run.start).data());
-            if self.count > 0 && self.last_key.as_deref() != key {
-                self.end_group(env)?;
-            }
-            if self.last_key.as_deref() != key {
-                self.last_key = key.map(<[u8]>::to_vec);
-            }
-            for call in &mut self.calls {
-                if let Call::ByPeers(call) | Call::Once(call) = call {
-                    call.add(run.clone(), env.eval())?;
-                }
-            }
-            self.count += run.len();
-        }
-        let calls = self.calls.iter().map(|call| match call {
-            Call::ByPeers(call) | Call::Once(call) => call.size_bytes(),
-            _ => 0,
-        });
-        self.held.resize(calls.sum(), env.memory)?;
-        self.rows.add(rows, env.memory, env.ctx)
-    }
-
-    fn end_group(&mut self, env: &Env<'_, '_>) -> Result<()> {
-        self.ends.push(self.count as i64);
-        let by_peers = self.calls.iter_mut().filter_map(|call| match call {
-            Call::ByPeers(call) => Some(call),
-            _ => None,
-        });
-        for (at, call) in by_peers.enumerate() {
-            let value = call.value(env.eval())?;
-            self.value_bytes += value.get_buffer_memory_size();
-            if at == self.values.len() {
-                self.values.push(Vec::new());
-            }
-            self.values[at].push(value);
-        }
-        if self.ends.len() >= BATCH_ROWS || self.value_bytes >= BATCH_BYTES / 8 {
-            self.write_groups(env)?;
-        }
-        Ok(())
-    }
-
-    fn write_groups(&mut self, env: &Env<'_, '_>) -> Result<()> {
-        let ends = std::mem::take(&mut self.ends);
-        if ends.is_empty() {
-            return Ok(());
-        }
-        let mut columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(ends))];
-        for values in &mut self.values {
-            let arrays: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
-            columns.push(concat(&arrays).map_err(arrow_error)?);
-            values.clear();
-        }
-        self.value_bytes = 0;
-        let rows = columns.first().map_or(0, |ends| ends.len());
-        let field = |column: &ArrayRef| Field::new("", column.data_type().clone(), true);
-        let schema: SchemaRef = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        self.groups
-            .add(batch_of(&schema, columns, rows)?, env.memory, env.ctx)
-    }
-
-    /// All rows have been added. `first_rows`: how many are computed first.
-    pub fn finish(mut self, first_rows: usize, env: &Env<'_, '_>) -> Result<Pieces<'p>> {
-        if self.count > 0 {
-            self.end_group(env)?;
-            self.write_groups(env)?;
-        }
-        let mut by_peers = 0;
-        let mut values = Vec::with_capacity(self.calls.len());
-        let (mut before, mut after) = (0, 0);
-        for (call, planned) in self.calls.into_iter().zip(self.parts.calls) {
-            values.push(match call {
-                Call::ByPosition(call) => Values::ByPosition(call),
-                Call::ByRow(call) => Values::ByRow(call),
-                Call::ByPeers(_) => {
-                    by_peers += 1;
-                    Values::ByPeers(by_peers)
-                }
-                Call::Once(mut call) => Values::Once(call.value(env.eval())?),
-                Call::Nearby(call) => Values::Nearby(call),
-                Call::Sliding(call) => Values::Sliding(call),
-                Call::Growing(call) => Values::Growing(call),
-            });
-            if let Some(InPieces::Nearby {
-                before: rows_before,
-                after: rows_after,
-            }) = planned.in_pieces(self.parts.frame, env.eval())?
-            {
-                (before, after) = (before.max(rows_before), after.max(rows_after));
-            }
-        }
-        let moves = |values: &Values<'_>| matches!(values, Values::Sliding(_) | Values::Growing(_));
-        let mut held = self.held;
-        held.resize(0, env.memory)?;
-        let (rows, groups) = (Rc::new(self.rows.finish()?), Rc::new(self.groups.finish()?));
-        Ok(Pieces {
-            parts: self.parts,
-            moving: values
-                .iter()
-                .any(moves)
-                .then_some(MovingFrames { start: 0, added: 0 }),
-            values,
-            file_bytes: rows.held_bytes() + groups.held_bytes(),
-            groups: Groups {
-                file: groups.read()?,
-                batch: None,
-                at: 0,
-                place: Place {
-                    row: 0,
-                    group: 0,
-                    peers: 0..0,
-                },
-            },
-            rows: rows.read()?,
-            nearby: Vec::new(),
-            first: 0,
-            before,
-            after,
-            given: 0,
-            count: self.count,
-            step: first_rows.min(most_rows(self.bytes / self.count.max(1), env)),
-            held,
-        })
-    }
-}
+use crate::spill::HeldRowsReader;
 
 /// The rows of a partition, with the values of the calls.
 pub(super) struct Pieces<'p> {
@@ -240,19 +41,13 @@ pub(super) struct Pieces<'p> {
     after: usize,
     /// Set if a call needs the frames of rows.
     moving: Option<MovingFrames>,
+    /// The memory of what is known of frames that end with the partition.
+    tail_bytes: usize,
     given: usize,
     count: usize,
     /// How many rows to compute next.
     step: usize,
     held: Held,
-}
-
-/// Frames of which neither edge moves back, by places in the partition.
-struct MovingFrames {
-    /// Where the frame of the last given row starts.
-    start: usize,
-    /// How many rows the calls that grow have taken.
-    added: usize,
 }
 
 enum Values<'p> {
@@ -262,8 +57,41 @@ enum Values<'p> {
     ByPeers(usize),
     Once(ArrayRef),
     Nearby(&'p WindowCall),
-    Sliding(&'p WindowCall),
-    Growing(RunningCall<'p>),
+    Sliding(&'p WindowCall, Option<TailCall<'p>>),
+    /// With the value for all rows.
+    Growing(RunningCall<'p>, Option<ArrayRef>),
+}
+
+impl<'p> Values<'p> {
+    /// Of a call that has taken all rows. `by_peers`: the last column of the groups that calls have.
+    fn new(call: Call<'p>, by_peers: &mut usize, env: &Env<'_, '_>) -> Result<Self> {
+        Ok(match call {
+            Call::ByPosition(call) => Self::ByPosition(call),
+            Call::ByRow(call) => Self::ByRow(call),
+            Call::ByPeers(_) => {
+                *by_peers += 1;
+                Self::ByPeers(*by_peers)
+            }
+            Call::Once(mut call) => Self::Once(call.value(env.eval())?),
+            Call::Nearby(call) => Self::Nearby(call),
+            Call::Sliding(call, mut tail) => {
+                tail.as_mut().map_or(Ok(()), TailCall::finish)?;
+                Self::Sliding(call, tail)
+            }
+            Call::Growing(call, whole) => {
+                let whole = whole.map(|mut whole| whole.value(env.eval())).transpose()?;
+                Self::Growing(call, whole)
+            }
+        })
+    }
+
+    /// The memory of what a call knows of frames that end with the partition.
+    fn tail_bytes(&self) -> usize {
+        match self {
+            Self::Sliding(_, Some(tail)) => tail.size_bytes(),
+            _ => 0,
+        }
+    }
 }
 
 /// The groups of peers, one after the other.
@@ -276,7 +104,56 @@ struct Groups {
     place: Place,
 }
 
-impl Pieces<'_> {
+impl<'p> Pieces<'p> {
+    /// `first_rows`: how many are computed first.
+    pub fn new(collected: Collected<'p>, first_rows: usize, env: &Env<'_, '_>) -> Result<Self> {
+        let Collected {
+            parts, rows, groups, ..
+        } = collected;
+        let mut by_peers = 0;
+        let mut values = Vec::with_capacity(collected.calls.len());
+        for call in collected.calls {
+            values.push(Values::new(call, &mut by_peers, env)?);
+        }
+        let (mut before, mut after, mut ahead) = (0, 0, None);
+        for call in parts.calls {
+            match call.in_pieces(parts.frame, env.eval())? {
+                Some(InPieces::Nearby {
+                    before: rows_before,
+                    after: rows_after,
+                }) => (before, after) = (before.max(rows_before), after.max(rows_after)),
+                Some(InPieces::Sliding { ahead: rows_ahead }) => ahead = ahead.max(rows_ahead),
+                Some(InPieces::Growing { reaches_end: true }) => ahead = ahead.max(Some(0)),
+                _ => {}
+            }
+        }
+        let tail_bytes = collected.blocks.size_bytes() + values.iter().map(Values::tail_bytes).sum::<usize>();
+        let mut held = collected.held;
+        held.resize(tail_bytes, env.memory)?;
+        let moves = |values: &Values<'_>| matches!(values, Values::Sliding(..) | Values::Growing(..));
+        Ok(Self {
+            parts,
+            moving: values.iter().any(moves).then_some(MovingFrames {
+                last: 0..0,
+                ahead,
+                blocks: collected.blocks,
+            }),
+            values,
+            tail_bytes,
+            file_bytes: rows.held_bytes() + groups.held_bytes(),
+            groups: Groups::new(groups.read()?),
+            rows: rows.read()?,
+            nearby: Vec::new(),
+            first: 0,
+            before,
+            after,
+            given: 0,
+            count: collected.count,
+            step: first_rows.min(most_rows(collected.bytes / collected.count.max(1), env)),
+            held,
+        })
+    }
+
     pub fn is_done(&self) -> bool {
         self.given == self.count
     }
@@ -297,17 +174,20 @@ impl Pieces<'_> {
         env.check_interrupted()?;
         let rows = wanted.min(self.step).min(self.count - self.given);
         let mut nearby = self.read(rows.saturating_add(self.after), env)?;
-        let (mut frames, mut settled): (Frames, usize) = (Rc::default(), usize::MAX);
+        let mut moved = NextFrames::default();
         if self.moving.is_some() {
-            (nearby, frames, settled) = self.read_frames(nearby, keys, env)?;
+            (nearby, moved) = self.read_frames(nearby, keys, env)?;
         }
         let now = self.given - self.first;
-        let rows = rows.min(nearby.num_rows() - now).min(settled);
+        let mut rows = rows.min(nearby.num_rows() - now);
+        if self.moving.is_some() {
+            rows = rows.min(moved.frames.len());
+        }
         let now = now..now + rows;
         let (places, picks, groups) = self.groups.next(rows)?;
         let piece = nearby.slice(now.start, rows);
         let mut columns = piece.columns().to_vec();
-        let mut bytes = batch_bytes(&nearby);
+        let mut bytes = batch_bytes(&nearby) + self.tail_bytes;
         for values in &mut self.values {
             columns.push(match values {
                 Values::ByPosition(call) => {
@@ -322,22 +202,23 @@ impl Pieces<'_> {
                     let arrays: Vec<&dyn Array> = groups.iter().map(|g| g.column(*column).as_ref()).collect();
                     interleave(&arrays, &picks).map_err(arrow_error)?
                 }
-                Values::Once(value) => {
-                    let first = UInt32Array::from(vec![0; rows]);
-                    take(value, &first, None).map_err(arrow_error)?
-                }
+                Values::Once(value) => repeated(value, rows)?,
                 Values::Nearby(call) => nearby_values(call, &self.parts, &nearby, now.clone(), env)?,
-                Values::Sliding(call) => {
+                Values::Sliding(_, Some(tail)) if moved.at_end => {
+                    tail.values(&nearby, moved.starts.get(..rows).unwrap_or_default(), env.eval())?
+                }
+                Values::Sliding(call, _) => {
                     let partition = Partition {
                         rows: &nearby,
                         peers: &[],
-                        frames: Rc::clone(&frames),
+                        frames: Rc::clone(&moved.frames),
                     };
-                    CallValues::new(call, &partition, env.eval())?.next(now.clone(), env.eval())?
+                    CallValues::new(call, &partition, env.eval())?.next(0..rows, env.eval())?
                 }
-                Values::Growing(call) => {
-                    let added = self.moving.as_ref().map_or(0, |moving| moving.added);
-                    let ends = frames.get(now.clone()).unwrap_or_default();
+                Values::Growing(_, Some(whole)) if moved.at_end => repeated(whole, rows)?,
+                Values::Growing(call, _) => {
+                    let added = self.moving.as_ref().map_or(0, |moving| moving.last.end);
+                    let ends = moved.frames.get(..rows).unwrap_or_default();
                     let values = growing(call, &nearby, (added.saturating_sub(self.first), ends), env)?;
                     bytes += call.size_bytes();
                     values
@@ -346,10 +227,8 @@ impl Pieces<'_> {
         }
         self.held.resize(bytes, env.memory)?;
         self.given += rows;
-        let last = now.end.checked_sub(1).and_then(|last| frames.get(last));
-        if let (Some(moving), Some(last)) = (&mut self.moving, last) {
-            moving.start = self.first + last.start;
-            moving.added = moving.added.max(self.first + last.end);
+        if let Some(moving) = &mut self.moving {
+            moving.pass(&moved, rows, self.first);
         }
         let batch = batch_of(schema, columns, rows)?;
         let row_bytes = batch_bytes(&batch) / rows.max(1);
@@ -388,41 +267,49 @@ impl Pieces<'_> {
     /// The first row of the partition that a later call takes.
     fn needed_from(&self) -> usize {
         let of_counts = self.given.saturating_sub(self.before);
-        let slides = |values: &Values<'_>| matches!(values, Values::Sliding(_));
-        let grows = |values: &Values<'_>| matches!(values, Values::Growing(_));
+        let slides = |values: &Values<'_>| matches!(values, Values::Sliding(..));
+        let grows = |values: &Values<'_>| matches!(values, Values::Growing(..));
         match &self.moving {
             None => of_counts,
             Some(moving) => {
-                let slid = self.values.iter().any(slides).then_some(moving.start);
-                let grown = self.values.iter().any(grows).then_some(moving.added);
+                let slid = self.values.iter().any(slides).then_some(moving.last.start);
+                let grown = self.values.iter().any(grows).then_some(moving.last.end);
                 slid.into_iter().chain(grown).fold(of_counts, usize::min)
             }
         }
     }
 
-    /// Reads on until the frame of the next row ends among the rows in memory. These, with their frames, and how many
-    /// of the next rows have their frame among them.
+    /// Reads on until what the frame of the next row needs is among the rows in memory. These, and the frames of as many
+    /// of the next rows as have them there.
     fn read_frames(
         &mut self,
         mut nearby: RecordBatch,
         keys: &RowKeys,
         env: &Env<'_, '_>,
-    ) -> Result<(RecordBatch, Frames, usize)> {
+    ) -> Result<(RecordBatch, NextFrames)> {
         loop {
-            self.held.resize(batch_bytes(&nearby), env.memory)?;
-            let frames = self.parts.frames(&nearby, keys, env)?;
-            let now = self.given - self.first;
-            let next = frames.get(now..).unwrap_or_default();
-            let is_end = self.first + nearby.num_rows() == self.count;
-            let is_settled = |frame: &&Range<usize>| is_end || frame.end < nearby.num_rows();
-            let settled = next.iter().take_while(is_settled).count();
-            if settled > 0 {
-                return Ok((nearby, frames.into(), settled));
+            self.held
+                .resize(batch_bytes(&nearby) + self.tail_bytes, env.memory)?;
+            let end = self.count - self.first;
+            let peers = self.parts.peers(&nearby, keys, env)?;
+            let frames = self.parts.frames(&nearby, &peers, end, env)?;
+            let next = frames.get(self.given - self.first..).unwrap_or_default();
+            if let Some(moving) = &self.moving {
+                let moved = moving.next_frames(next, nearby.num_rows(), (self.first, end));
+                if !moved.frames.is_empty() {
+                    return Ok((nearby, moved));
+                }
             }
             // Twice as many each time, because all frames are computed again.
             nearby = self.read(nearby.num_rows().saturating_mul(2), env)?;
         }
     }
+}
+
+/// An array of one row, so many times.
+fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
+    let first = UInt32Array::from(vec![0; rows]);
+    take(value, &first, None).map_err(arrow_error)
 }
 
 /// The values of a call that takes all rows up to the end of each row's frame. `added`: how many of the nearby rows it
@@ -448,12 +335,6 @@ fn growing(
     interleave(&arrays, &picks).map_err(arrow_error)
 }
 
-/// How many rows of a size are computed at a time.
-fn most_rows(row_bytes: usize, env: &Env<'_, '_>) -> usize {
-    let bytes = BATCH_BYTES.min(env.ctx.memory_limit_bytes / 32);
-    (bytes / row_bytes.max(1)).clamp(1, BATCH_ROWS)
-}
-
 fn by_row(call: &mut RunningCall<'_>, rows: &RecordBatch, env: &Env<'_, '_>) -> Result<ArrayRef> {
     call.begin(rows, env.eval())?;
     let mut values = Vec::with_capacity(rows.num_rows());
@@ -477,7 +358,7 @@ fn nearby_values(
     let all = std::slice::from_ref(&all);
     // LEAD and LAG have no frames, and those of the others are numbers of rows.
     let frames = match parts.frame.unit {
-        FrameUnit::Rows => window::frames(parts.frame, nearby, all, None, env.eval())?,
+        FrameUnit::Rows => window::frames(parts.frame, nearby, all, None, nearby.num_rows(), env.eval())?,
         FrameUnit::Range => Vec::new(),
     };
     let partition = Partition {
@@ -492,6 +373,19 @@ fn nearby_values(
 type RowGroups = (Vec<Place>, Vec<(usize, usize)>, Vec<RecordBatch>);
 
 impl Groups {
+    fn new(file: HeldRowsReader) -> Self {
+        Self {
+            file,
+            batch: None,
+            at: 0,
+            place: Place {
+                row: 0,
+                group: 0,
+                peers: 0..0,
+            },
+        }
+    }
+
     /// For the next `rows` rows.
     fn next(&mut self, rows: usize) -> Result<RowGroups> {
         let mut batches: Vec<RecordBatch> = self.batch.iter().cloned().collect();

@@ -54,7 +54,7 @@ impl Generator<'_> {
     }
 
     /// Usually an equality, so that results stay small.
-    fn on(&mut self, relations: &[Relation], depth: usize) -> Node {
+    pub fn on(&mut self, relations: &[Relation], depth: usize) -> Node {
         self.scopes.push(relations.to_vec());
         let ty = Type::random(self.random);
         let equality = match (self.column(ty), self.column(ty)) {
@@ -95,9 +95,29 @@ impl Generator<'_> {
     /// A derived table that may use the columns of the relations left of it.
     fn lateral(&mut self, left: &[Relation], depth: usize) -> (Node, Vec<Relation>) {
         self.scopes.push(left.to_vec());
-        let (node, relation) = self.derived("LATERAL ", depth);
+        let (node, relation) = match self.random.one_in(3) {
+            true => self.elements(),
+            false => self.derived("LATERAL ", depth),
+        };
         self.scopes.pop();
         (node, vec![relation])
+    }
+
+    /// The elements of a document that is made of values of each row.
+    fn elements(&mut self) -> (Node, Relation) {
+        let (number, text) = (self.leaf(Type::Int), self.leaf(Type::Text));
+        let name = self.alias();
+        let on_error = self.random.pick(&["", " DEFAULT '7' ON ERROR", " NULL ON EMPTY"]);
+        let template = format!(
+            "JSON_TABLE(JSON_ARRAY({{}}, {{}}, JSON_OBJECT('n', 3)), '$[*]' COLUMNS (i0 INT PATH '$'{on_error}, \
+             i1 INT PATH '$.n', i2 INT EXISTS PATH '$.n', id FOR ORDINALITY)) AS {name}"
+        );
+        let column = |name: &str| Column {
+            name: name.to_string(),
+            ty: Type::Int,
+        };
+        let columns = ["i0", "i1", "i2", "id"].map(column).to_vec();
+        (Node::of(&template, [number, text]), Relation { name, columns })
     }
 
     fn derived(&mut self, lateral: &str, depth: usize) -> (Node, Relation) {

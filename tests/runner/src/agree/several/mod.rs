@@ -5,13 +5,16 @@
 //! (`--judge`). Each round turns other rules off, or all in turn (`--every-rule`). A query with a difference is
 //! reduced to a small one, and is shown as a script that can be added to the corpus. [`schema`] makes the
 //! tables; [`queries`] makes the queries from the parts in [`from`] and [`expressions`]; [`tree`] is the text
-//! of a query, and reduces it.
+//! of a query, and reduces it. Some queries run as prepared statements ([`parameters`]). [`writes`] makes statements
+//! that change rows: they are compared by what the tables have afterwards, and rolled back.
 
 mod expressions;
 mod from;
+mod parameters;
 mod queries;
 mod schema;
 mod tree;
+mod writes;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
@@ -22,13 +25,20 @@ use super::{ANSWER_MAX, Several};
 use crate::report::Report;
 use crate::server::Address;
 use crate::text;
-use queries::Statement;
-use tree::minimise;
+use queries::{Generator, Statement};
+use schema::Relation;
+use tree::{Node, minimise};
 
 const DATABASE: &str = "agree_several";
 
 /// Queries over each set of tables.
 const QUERIES: usize = 40;
+
+/// Statements that change rows, over each set of tables.
+const CHANGES: usize = 15;
+
+/// One of so many queries runs as a prepared statement.
+const PREPARED_IN: usize = 4;
 
 /// How often a query with a difference is run while it is reduced.
 const TRIES: usize = 400;
@@ -166,22 +176,52 @@ impl Servers {
     /// does not accept.
     fn round(&mut self, seed: u64, found: &mut Found) -> Result<(), String> {
         let mut random = Random::new(seed);
-        let (tables, setup) = schema::tables(&mut random);
+        let (tables, mut setup) = schema::tables(&mut random);
         self.set_up(&setup)?;
-        for _ in 0..QUERIES {
-            let statement = queries::statement(&tables, &mut random);
-            found.queries += 1;
-            let Some(difference) = self.difference(&statement.query.to_string(), statement.ordered)? else {
-                continue;
+        for number in 0..QUERIES {
+            let Statement { query, ordered } = queries::statement(&tables, &mut random);
+            let how = match number % PREPARED_IN {
+                0 => Run::Prepared { ordered },
+                _ => Run::Query { ordered },
             };
-            found.count += 1;
-            if found.differences.len() < DIFFERENCES_SHOWN {
-                let shown = self.smallest(&statement, difference)?;
-                let script = script(&setup, &shown.query);
-                found
-                    .differences
-                    .push(format!("seed {seed}: {}\n{script}", shown.text));
-            }
+            self.compare(&query, &how, (seed, &setup), found)?;
+        }
+        let mut generator = Generator::new(&tables, &mut random);
+        let (view, shown) = writes::view(&tables, &mut generator);
+        for conn in &mut self.writers {
+            conn.query_drop(&view).map_err(|e| format!("{e} in {view}"))?;
+        }
+        setup.push(view);
+        let how = Run::Change {
+            checks: tables.iter().map(writes::rows_of).collect(),
+        };
+        let targets: Vec<Relation> = tables.iter().cloned().chain([shown]).collect();
+        for _ in 0..CHANGES {
+            let change = Generator::new(&tables, &mut random).change(&targets);
+            self.compare(&change, &how, (seed, &setup), found)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a statement everywhere, and shows the smallest one that has a difference.
+    fn compare(
+        &mut self,
+        statement: &Node,
+        how: &Run,
+        (seed, setup): (u64, &[String]),
+        found: &mut Found,
+    ) -> Result<(), String> {
+        found.queries += 1;
+        let Some(difference) = self.difference(&statement.to_string(), how)? else {
+            return Ok(());
+        };
+        found.count += 1;
+        if found.differences.len() < DIFFERENCES_SHOWN {
+            let shown = self.smallest(statement, how, difference)?;
+            let script = script(setup, &shown.query);
+            found
+                .differences
+                .push(format!("seed {seed}: {}\n{script}", shown.text));
         }
         Ok(())
     }
@@ -205,16 +245,19 @@ impl Servers {
     }
 
     /// Whether another result differs from the first.
-    fn difference(&mut self, query: &str, ordered: bool) -> Result<Option<Difference>, String> {
+    fn difference(&mut self, query: &str, how: &Run) -> Result<Option<Difference>, String> {
         let judged = self.judged;
         let mut answers = Vec::new();
         for (name, conn) in self.all() {
-            let answer = Answer::of(conn, query).map_err(|e| format!("{name}: {e} in {query}"))?;
-            let unsupported = judged && answers.is_empty() && answer.error_code() == Some(NOT_SUPPORTED);
-            if unsupported || answer.error_code() == Some(TIMEOUT) {
+            let results = how
+                .results(conn, query)
+                .map_err(|e| format!("{name}: {e} in {query}"))?;
+            let code = results.first().and_then(Answer::error_code);
+            let unsupported = judged && answers.is_empty() && code == Some(NOT_SUPPORTED);
+            if unsupported || code == Some(TIMEOUT) {
                 return Ok(None);
             }
-            answers.push((name, answer));
+            answers.push((name, results));
         }
         let Some(((expected_name, expected), others)) = answers.split_first() else {
             return Ok(None);
@@ -223,33 +266,90 @@ impl Servers {
             let sides = Sides {
                 names: [expected_name, name],
                 types: !judged,
-                ordered,
+                ordered: how.is_ordered(),
             };
-            if let Err(text) = compare::same(expected, answer, &sides) {
-                return Ok(Some(Difference {
-                    query: query.to_string(),
-                    text,
-                    codes: [expected.error_code(), answer.error_code()],
-                }));
+            for (expected, answer) in expected.iter().zip(answer) {
+                if let Err(text) = compare::same(expected, answer, &sides) {
+                    return Ok(Some(Difference {
+                        query: query.to_string(),
+                        text,
+                        codes: [expected.error_code(), answer.error_code()],
+                    }));
+                }
             }
         }
         Ok(None)
     }
 
     /// Reduces the query, as long as the errors stay the same.
-    fn smallest(&mut self, statement: &Statement, first: Difference) -> Result<Difference, String> {
+    fn smallest(&mut self, statement: &Node, how: &Run, first: Difference) -> Result<Difference, String> {
         let mut smallest = first;
-        minimise(&statement.query, TRIES, |query| {
-            match self.difference(query, statement.ordered)? {
-                Some(difference) if difference.codes == smallest.codes => {
-                    smallest = difference;
-                    Ok(true)
-                }
-                _ => Ok::<_, String>(false),
+        minimise(statement, TRIES, |query| match self.difference(query, how)? {
+            Some(difference) if difference.codes == smallest.codes => {
+                smallest = difference;
+                Ok(true)
             }
+            _ => Ok::<_, String>(false),
         })?;
         Ok(smallest)
     }
+}
+
+/// How a statement is run.
+enum Run {
+    Query {
+        ordered: bool,
+    },
+    /// With the numbers of rows as parameters, if it has some.
+    Prepared {
+        ordered: bool,
+    },
+    /// In a transaction that is rolled back. `checks`: queries that show what it has changed.
+    Change {
+        checks: Vec<String>,
+    },
+}
+
+impl Run {
+    fn is_ordered(&self) -> bool {
+        match self {
+            Self::Query { ordered } | Self::Prepared { ordered } => *ordered,
+            Self::Change { .. } => true,
+        }
+    }
+
+    /// The result of the statement, and those of the checks. The error is a lost connection.
+    fn results(&self, conn: &mut Conn, statement: &str) -> Result<Vec<Answer>, String> {
+        let prepared = match self {
+            Self::Prepared { .. } => parameters::prepared(statement),
+            _ => None,
+        };
+        if let Some(statements) = prepared {
+            return executed(conn, &statements);
+        }
+        let Self::Change { checks } = self else {
+            return Ok(vec![Answer::of(conn, statement)?]);
+        };
+        conn.query_drop("START TRANSACTION").map_err(text)?;
+        let mut results = vec![Answer::of_change(conn, statement)?];
+        for check in checks {
+            results.push(Answer::of(conn, check)?);
+        }
+        conn.query_drop("ROLLBACK").map_err(text)?;
+        Ok(results)
+    }
+}
+
+/// The result of the last of the statements, or the error of an earlier one.
+fn executed(conn: &mut Conn, statements: &[String]) -> Result<Vec<Answer>, String> {
+    let mut result = Vec::new();
+    for statement in statements {
+        result = vec![Answer::of(conn, statement)?];
+        if result.iter().any(|answer| answer.error_code().is_some()) {
+            break;
+        }
+    }
+    Ok(result)
 }
 
 /// The names of the optimizer's rules, as the server lists them.

@@ -48,15 +48,20 @@ pub struct Statement {
 
 /// One statement over the tables.
 pub fn statement(tables: &[Relation], random: &mut Random) -> Statement {
-    Generator {
-        random,
-        tables: tables.to_vec(),
-        scopes: Vec::new(),
-        correlated: true,
-        subqueries: true,
-        aliases: 0,
+    Generator::new(tables, random).statement()
+}
+
+impl<'a> Generator<'a> {
+    pub fn new(tables: &[Relation], random: &'a mut Random) -> Self {
+        Self {
+            random,
+            tables: tables.to_vec(),
+            scopes: Vec::new(),
+            correlated: true,
+            subqueries: true,
+            aliases: 0,
+        }
     }
-    .statement()
 }
 
 impl Generator<'_> {
@@ -405,7 +410,7 @@ impl Generator<'_> {
     }
 
     /// Makes a part without subqueries and without columns of enclosing queries.
-    fn simply<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn simply<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
         let before = (self.correlated, self.subqueries);
         (self.correlated, self.subqueries) = (false, false);
         let made = make(self);
@@ -432,7 +437,7 @@ fn named(items: Vec<Node>) -> Node {
 }
 
 /// Orders by all columns, so rows that tie are equal.
-fn order_by_all(types: &[Type]) -> String {
+pub fn order_by_all(types: &[Type]) -> String {
     let places: Vec<String> = (1..=types.len()).map(|place| place.to_string()).collect();
     format!(" ORDER BY {}", places.join(", "))
 }

@@ -173,7 +173,7 @@ impl Insert<'_> {
             return Err(error);
         }
         // The counter of ids passes theirs before they are there, and the commit that follows syncs it.
-        self.rows.finish()?;
+        self.rows.finish_at_once()?;
         let rows = gatherer.rows();
         let (marks, sorted) = gatherer.finish()?;
         let mut fill = self.begin_fill()?;
@@ -212,10 +212,18 @@ impl Insert<'_> {
     ) -> Result<Option<Error>> {
         loop {
             check_interrupted(self.ctx)?;
-            let mut batch = batches(&mut self.rows);
-            let images = self.images(&mut batch.rows.rows, maker, start_ts)?;
-            for (row, image) in batch.rows.rows.iter().zip(images) {
-                gatherer.push(image, maker.value(&row.values)?, row.warned)?;
+            let batch = batches(&mut self.rows);
+            let images = self.images(&batch.rows.rows, maker, start_ts)?;
+            for (row, image) in batch.rows.rows.iter().zip(images.of_rows()) {
+                match image {
+                    Ok(image) => gatherer.push(image, maker.value(&row.values)?, row.warned)?,
+                    Err(error) if self.plan.ignore => {
+                        self.result.records += 1;
+                        self.leave_out(row, error)?;
+                        continue;
+                    }
+                    Err(error) => return Ok(Some(error)),
+                }
                 self.note_id(row);
             }
             memory.shrink_to(batch.held);
