@@ -16,15 +16,11 @@ indexes that MySQL computes once more; literals with introducers in definitions;
 columns of dates, which MySQL takes as numbers; BIGINT columns that are compared with JSON.
 """
 
-import argparse
 import os
-import random
 import tempfile
 
-import pymysql
+from side_by_side import answer, compare, is_large
 
-# What StemDB refuses by name is not compared.
-NOT_SUPPORTED = 1235
 TYPES = [
     "TINYINT", "TINYINT UNSIGNED", "SMALLINT", "SMALLINT(4) UNSIGNED ZEROFILL", "MEDIUMINT", "MEDIUMINT UNSIGNED", "INT",
     "INT UNSIGNED", "BIGINT", "BIGINT UNSIGNED", "BOOL", "FLOAT", "FLOAT UNSIGNED", "FLOAT(7,3)", "DOUBLE", "DOUBLE UNSIGNED",
@@ -87,10 +83,6 @@ OPTIONS = [
     "", "", "", "CHARSET latin1", "CHARSET utf8mb4 COLLATE utf8mb4_bin", "COMMENT 'it''s'", "ROW_FORMAT=COMPRESSED",
     "CHARSET utf8mb3", "AUTO_INCREMENT=100", "CHARSET ascii", "STATS_PERSISTENT=0", "CHARSET binary",
 ]
-
-
-def is_large(kind):
-    return kind.split("(")[0].split()[0] in ("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT", "TINYBLOB", "BLOB", "LONGBLOB", "JSON")
 
 
 def make_column(rng, name, kind):
@@ -162,16 +154,6 @@ def make_write(rng, has_child):
     return rng.choices([write for _, write in kinds], [weight for weight, _ in kinds])[0]
 
 
-def answer(cursor, statement):
-    try:
-        count = cursor.execute(statement)
-        return "ok", count, cursor.fetchall(), cursor.lastrowid
-    except pymysql.err.MySQLError as error:
-        return ("error", *error.args)
-    except (UnicodeDecodeError, ValueError) as error:
-        return ("client", str(error))
-
-
 def load(lines, ignore, file):
     with open(file, "w", encoding="utf8") as out:
         out.writelines("\t".join(fields) + "\n" for fields in lines)
@@ -191,6 +173,10 @@ AFTERWARDS = [
 ]
 
 
+def set_mode(mode):
+    return f"SET sql_mode = {mode}, @v = 12.50"
+
+
 def run(cursor, tables, mode, writes):
     """Pairs of a statement and its answer."""
     answers = []
@@ -201,7 +187,7 @@ def run(cursor, tables, mode, writes):
 
     cursor.execute("DROP TABLE IF EXISTS child, t")
     cursor.execute("SELECT LAST_INSERT_ID(0)")
-    cursor.execute(f"SET sql_mode = {mode}, @v = 12.50")
+    ask(set_mode(mode))
     for statement in [*tables, *writes]:
         is_done = ask(statement)
         ask("SHOW WARNINGS")
@@ -216,45 +202,21 @@ def run(cursor, tables, mode, writes):
     return answers
 
 
-def connect(port):
-    cursor = pymysql.connect(host="127.0.0.1", port=port, user="root", charset="utf8mb4", autocommit=True).cursor()
-    for statement in ["DROP DATABASE IF EXISTS writes", "CREATE DATABASE writes", "USE writes",
-                      "SET time_zone = '+00:00', max_error_count = 100, timestamp = 1600000000"]:
-        cursor.execute(statement)
-    return cursor
+def make_case(rng, number, folder):
+    kinds, mode = rng.choices(TYPES, k=2), rng.choice(MODES)
+    tables = list(make_tables(rng, kinds))
+    writes = [make_write(rng, len(tables) > 1) for _ in range(rng.randint(2, 6))]
+    for at, write in enumerate(writes):
+        if isinstance(write, tuple):
+            writes[at] = load(*write, f"{folder}/{number}-{at}")
+    return [set_mode(mode), *tables, *writes], lambda cursor: run(cursor, tables, mode, writes)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--mysql", type=int, required=True, metavar="PORT")
-    parser.add_argument("--stemdb", type=int, required=True, metavar="PORT")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=1000)
-    args = parser.parse_args()
-    mysql, stemdb = connect(args.mysql), connect(args.stemdb)
-    rng = random.Random(args.seed)
-    different = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        for number in range(args.count):
-            kinds, mode = rng.choices(TYPES, k=2), rng.choice(MODES)
-            tables = list(make_tables(rng, kinds))
-            writes = [make_write(rng, len(tables) > 1) for _ in range(rng.randint(2, 6))]
-            for at, write in enumerate(writes):
-                if isinstance(write, tuple):
-                    writes[at] = load(*write, f"{folder}/{number}-{at}")
-            wanted, found = run(mysql, tables, mode, writes), run(stemdb, tables, mode, writes)
-            if wanted == found or any(one[:2] == ("error", NOT_SUPPORTED) for _, one in found):
-                continue
-            different += 1
-            print(f"# case {number}\nSET sql_mode = {mode}")
-            for at, (statement, one) in enumerate(wanted):
-                other = found[at][1] if at < len(found) else None
-                if statement in tables or statement in writes or one != other:
-                    print(f"{statement};")
-                if one != other:
-                    print(f"  M {one}\n  S {other}")
-    print(f"{args.count} cases, {different} differ")
+        settings = "time_zone = '+00:00', max_error_count = 100, timestamp = 1600000000"
+        compare(__doc__, "writes", settings, lambda rng, number: make_case(rng, number, folder))
 
 
 if __name__ == "__main__":

@@ -392,10 +392,11 @@ fn shrinking_frames() {
         "partition by g % 2 order by u range between 50 preceding and unbounded following",
         "partition by g % 2 order by u rows between 5000 following and unbounded following",
     ];
-    // Each with all calls of a list, and each list with several frames.
-    for (frame, calls) in frames.into_iter().zip(call_lists.into_iter().cycle()) {
-        let sql = format!("select id, s, {calls} from t window w as ({frame}) order by id");
-        same_with(&mut c, 512 << 10, &sql);
+    for frame in frames {
+        for calls in call_lists {
+            let sql = format!("select id, s, {calls} from t window w as ({frame}) order by id");
+            same_with(&mut c, 512 << 10, &sql);
+        }
     }
     for frame in [
         "order by g range between current row and unbounded following",

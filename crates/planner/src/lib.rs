@@ -28,9 +28,9 @@ pub mod plan_traits;
 mod row_check;
 
 pub use bind::{
-    bind, bind_filter, bind_list_query, check_new_constraint, check_partitions, collation_named,
-    columns_of_check, default_text, deprecated_charset, deprecated_collation, expressions, view_columns,
-    view_text,
+    GUESSED_CHARS, WIDEST_DECIMAL, bind, bind_filter, bind_list_query, check_new_constraint,
+    check_partitions, collation_named, columns_of_check, default_text, deprecated_charset,
+    deprecated_collation, expressions, view_columns, view_text,
 };
 pub use cache::{CachedPlan, PlanCache, PlanKey, TableKnowledge};
 pub use command::Bound;

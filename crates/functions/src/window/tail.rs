@@ -21,6 +21,8 @@ use crate::eval::eval_array;
 pub struct TailCall<'c> {
     call: &'c WindowCall,
     tails: Tails<'c>,
+    /// The memory of the blocks that have ended.
+    ended_bytes: usize,
 }
 
 enum Tails<'c> {
@@ -54,7 +56,11 @@ impl<'c> TailCall<'c> {
             WindowFunction::FirstValue | WindowFunction::NthValue => Tails::NearStart,
             _ => return Err(Error::internal("a window function without a frame")),
         };
-        Ok(Self { call, tails })
+        Ok(Self {
+            call,
+            tails,
+            ended_bytes: 0,
+        })
     }
 
     /// Adds rows to the current block.
@@ -84,6 +90,7 @@ impl<'c> TailCall<'c> {
     /// 1105.
     pub fn end_block(&mut self) -> Result<()> {
         if let Tails::Aggregate(aggregate, blocks) = &mut self.tails {
+            self.ended_bytes += blocks.last().map_or(0, Accumulator::size_bytes);
             blocks.push(Accumulator::new(aggregate)?);
         }
         Ok(())
@@ -103,6 +110,8 @@ impl<'c> TailCall<'c> {
                 block.append(next)?;
             }
         }
+        let ended = blocks.iter().rev().skip(1).map(Accumulator::size_bytes);
+        self.ended_bytes = ended.sum();
         Ok(())
     }
 
@@ -149,8 +158,8 @@ impl<'c> TailCall<'c> {
     pub fn size_bytes(&self) -> usize {
         match &self.tails {
             Tails::Aggregate(_, blocks) => {
-                let values: usize = blocks.iter().map(Accumulator::size_bytes).sum();
-                values + blocks.len() * size_of::<Accumulator>()
+                let last = blocks.last().map_or(0, Accumulator::size_bytes);
+                self.ended_bytes + last + blocks.len() * size_of::<Accumulator>()
             }
             Tails::Last(last) => last.size_bytes(),
             Tails::NearStart => 0,
@@ -166,7 +175,10 @@ fn aggregates(
     starts: &[Option<TailStart>],
     ctx: &EvalContext,
 ) -> Result<ArrayRef> {
-    let args = arguments(aggregate, rows, ctx)?;
+    let mut known = starts.iter().flatten();
+    // The rows before the first start are not read.
+    let first = known.next().map_or(rows.num_rows(), |start| start.row);
+    let args = arguments(aggregate, &rows.slice(first, rows.num_rows() - first), ctx)?;
     let of_no_rows = aggregate_value(&Accumulator::new(aggregate)?, &call.ty, ctx)?;
     let mut values = vec![of_no_rows];
     let mut picks = vec![(0, 0); starts.len()];
@@ -182,7 +194,10 @@ fn aggregates(
             };
             let mut from_here = Accumulator::new(aggregate)?;
             let count = end.saturating_sub(start.row);
-            let more: Vec<ArrayRef> = args.iter().map(|arg| arg.slice(start.row, count)).collect();
+            let more: Vec<ArrayRef> = args
+                .iter()
+                .map(|arg| arg.slice(start.row - first, count))
+                .collect();
             from_here.update(&more, count, ctx)?;
             after.map_or(Ok(()), |after| from_here.append(after))?;
             values.push(aggregate_value(&from_here, &call.ty, ctx)?);

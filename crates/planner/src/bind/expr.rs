@@ -3,7 +3,7 @@
 use functions::Expr;
 use functions::aggregate::{self, AggregateCall};
 use functions::bind;
-use types::{Collation, Error, Result, SqlType, TypeKind, Value, Warning, errno};
+use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, Warning, errno};
 
 use super::aggregates::{bound_arguments, home_of, strength_of, unknown_position};
 use super::block::value_of_subquery;
@@ -513,7 +513,8 @@ impl Binder<'_> {
             CastType::DateTime(fsp) => SqlType::datetime(*fsp),
             CastType::Year => SqlType::YEAR,
             CastType::Decimal { precision, scale } => {
-                let is_in_range = *scale <= types::Decimal::MAX_SCALE && *precision <= 65;
+                let is_in_range =
+                    *scale <= Decimal::MAX_SCALE && *precision <= u32::from(Decimal::MAX_DIGITS);
                 if *precision == 0 || is_in_range && u32::from(*scale) > *precision {
                     super::column::check_decimals("", u64::from(*precision), u64::from(*scale))?;
                 }

@@ -122,6 +122,7 @@ use syntax::ast::{self, ObjectName, Statement};
 
 pub use collation::{collation_named, deprecated_charset, deprecated_collation};
 pub use default_value::default_text;
+pub use parameter::{GUESSED_CHARS, WIDEST_DECIMAL};
 pub use partition_function::check_partitions;
 use result_column::result_column;
 pub use stored::{check_new_constraint, columns_of_check};

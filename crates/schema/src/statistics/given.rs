@@ -9,18 +9,15 @@ use functions::{EvalContext, Strictness};
 use types::json::{Json, JsonBinary};
 use types::{Collation, Decimal, SqlType, TypeKind, Value, base64};
 
-use super::requested::{data_type, shown};
+use super::document::{HistogramHead, data_type};
+use super::requested::shown;
 use super::{Bucket, ColumnStatistics, KEY_BYTES_MAX};
 
 /// A histogram, but for the column that it is of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenHistogram {
+    pub head: HistogramHead,
     buckets: Vec<GivenBucket>,
-    nulls: f64,
-    collation: u16,
-    sampling_rate: f64,
-    is_singleton: bool,
-    pub buckets_wanted: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -72,29 +69,11 @@ pub fn parse(text: &str, ty: &SqlType) -> Result<GivenHistogram, Problem> {
 impl GivenHistogram {
     /// The JSON that is stored. `updated`: UTC, with microseconds.
     pub fn json(&self, ty: &SqlType, updated: &str) -> String {
-        let bucket = |bucket: &GivenBucket| match self.is_singleton {
-            true => format!("[{}, {:?}]", bucket.upper.text, bucket.share_before),
-            false => format!(
-                "[{}, {}, {:?}, {}]",
-                bucket.lower.text, bucket.upper.text, bucket.share_before, bucket.distinct
-            ),
-        };
-        format!(
-            "{{\"buckets\": [{}], \"data-type\": \"{}\", \"null-values\": {:?}, \"collation-id\": {}, \
-             \"last-updated\": \"{updated}\", \"sampling-rate\": {:?}, \"histogram-type\": \"{}\", \
-             \"number-of-buckets-specified\": {}}}",
-            self.buckets.iter().map(bucket).collect::<Vec<_>>().join(", "),
-            data_type(ty).unwrap_or_default(),
-            self.nulls,
-            self.collation,
-            self.sampling_rate,
-            if self.is_singleton {
-                "singleton"
-            } else {
-                "equi-height"
-            },
-            self.buckets_wanted
-        )
+        let buckets = self.buckets.iter().map(|bucket| {
+            let ends = (bucket.lower.text.as_str(), bucket.upper.text.as_str());
+            self.head.bucket(ends, bucket.share_before, bucket.distinct)
+        });
+        self.head.json(&buckets.collect::<Vec<_>>(), ty, updated)
     }
 
     /// What it says of the column.
@@ -114,7 +93,7 @@ impl GivenHistogram {
                 .buckets
                 .iter()
                 .fold(0, |sum, bucket| sum.saturating_add(bucket.distinct)),
-            nulls: self.nulls,
+            nulls: self.head.nulls,
             buckets: buckets.collect(),
         }
     }
@@ -178,11 +157,13 @@ fn histogram(json: &Json, ty: &SqlType) -> Result<GivenHistogram, String> {
     let id = id.ok_or_else(|| at("The charset ID does not exist", &place("collation-id")))?;
     let made = GivenHistogram {
         buckets: buckets(json, is_singleton, ty)?,
-        nulls,
-        collation: id.id(),
-        sampling_rate,
-        is_singleton,
-        buckets_wanted,
+        head: HistogramHead {
+            nulls,
+            collation: id.id(),
+            sampling_rate,
+            is_singleton,
+            buckets_wanted,
+        },
     };
     check_sum(&made)?;
     Ok(made)
@@ -192,10 +173,10 @@ fn check_sum(made: &GivenHistogram) -> Result<(), String> {
     /// Shares are rounded.
     const ROUNDED: f64 = 1e-9;
     match made.buckets.last() {
-        None if made.nulls != 0.0 && made.nulls != 1.0 => {
+        None if made.head.nulls != 0.0 && made.head.nulls != 1.0 => {
             return Err("The null values fraction should be 0 or 1.".to_owned());
         }
-        Some(last) if (last.share_before + made.nulls - 1.0).abs() > ROUNDED => {
+        Some(last) if (last.share_before + made.head.nulls - 1.0).abs() > ROUNDED => {
             return Err(
                 "The sum of the null values fraction and the cumulative frequency of the last bucket should \
                  be 1.'"
@@ -204,7 +185,7 @@ fn check_sum(made: &GivenHistogram) -> Result<(), String> {
         }
         _ => {}
     }
-    if made.buckets.len() > made.buckets_wanted as usize {
+    if made.buckets.len() > made.head.buckets_wanted as usize {
         return Err(
             "The number of real buckets must be less than or equal to the number specified by attribute \
              number-of-buckets-specified."

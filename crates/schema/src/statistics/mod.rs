@@ -11,6 +11,7 @@
 //! Not here: reading rows, storing and caching (`system`).
 
 mod build;
+mod document;
 mod estimate;
 pub mod given;
 mod hex;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use types::{SqlType, Value};
 
 pub use build::{ColumnValues, distinct_of_runs};
+pub use document::data_type;
 
 /// Sort keys are cut to this length. Values that differ only after it count as equal.
 pub const KEY_BYTES_MAX: usize = 48;

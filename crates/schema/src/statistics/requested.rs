@@ -7,6 +7,8 @@
 use serde::{Deserialize, Serialize};
 use types::{SqlType, TypeKind, Value};
 
+use super::document::HistogramHead;
+
 /// Characters of a string that a histogram has.
 pub const CHARACTERS_MAX: usize = 42;
 
@@ -31,36 +33,22 @@ pub struct Values {
     pub nulls: u64,
 }
 
-/// `data-type`; `None` for types that cannot have a histogram.
-pub fn data_type(ty: &SqlType) -> Option<&'static str> {
-    Some(match ty.kind {
-        TypeKind::Null | TypeKind::Json => return None,
-        TypeKind::BigInt if ty.unsigned => "uint",
-        TypeKind::TinyInt
-        | TypeKind::SmallInt
-        | TypeKind::MediumInt
-        | TypeKind::Int
-        | TypeKind::BigInt
-        | TypeKind::Year
-        | TypeKind::Bit => "int",
-        TypeKind::Enum(_) => "enum",
-        TypeKind::Set(_) => "set",
-        TypeKind::Date => "date",
-        TypeKind::DateTime | TypeKind::Timestamp => "datetime",
-        TypeKind::Time => "time",
-        TypeKind::Float | TypeKind::Double => "double",
-        TypeKind::Decimal => "decimal",
-        _ if ty.is_string() => "string",
-        _ => return None,
-    })
-}
-
-/// The histogram's JSON, its members in the order in which MySQL stores them. `updated`: UTC, with
-/// microseconds.
+/// The histogram's JSON. `updated`: UTC, with microseconds.
 pub fn json(values: &Values, ty: &SqlType, buckets: u32, sampling_rate: f64, updated: &str) -> String {
     let rows: u64 = values.nulls + values.counts.iter().map(|(_, count)| count).sum::<u64>();
     let share = |count: u64| count as f64 / rows.max(1) as f64;
-    let is_singleton = values.counts.len() <= buckets as usize;
+    let head = HistogramHead {
+        nulls: share(values.nulls),
+        collation: match ty.kind {
+            TypeKind::Bit => BINARY,
+            TypeKind::Enum(_) | TypeKind::Set(_) => ty.collation.id(),
+            _ if ty.is_string() => ty.collation.id(),
+            _ => LATIN1,
+        },
+        sampling_rate,
+        is_singleton: values.counts.len() <= buckets as usize,
+        buckets_wanted: buckets,
+    };
     let mut made = Vec::new();
     let mut before = 0;
     let count = buckets as usize;
@@ -69,33 +57,10 @@ pub fn json(values: &Values, ty: &SqlType, buckets: u32, sampling_rate: f64, upd
             continue;
         };
         before += bucket.iter().map(|(_, count)| count).sum::<u64>();
-        let last = shown(last, ty);
-        made.push(if is_singleton {
-            format!("[{last}, {:?}]", share(before))
-        } else {
-            format!(
-                "[{}, {last}, {:?}, {}]",
-                shown(first, ty),
-                share(before),
-                bucket.len()
-            )
-        });
+        let ends = (shown(first, ty), shown(last, ty));
+        made.push(head.bucket((&ends.0, &ends.1), share(before), bucket.len() as u64));
     }
-    let collation = match ty.kind {
-        TypeKind::Bit => BINARY,
-        TypeKind::Enum(_) | TypeKind::Set(_) => ty.collation.id(),
-        _ if ty.is_string() => ty.collation.id(),
-        _ => LATIN1,
-    };
-    format!(
-        "{{\"buckets\": [{}], \"data-type\": \"{}\", \"null-values\": {:?}, \"collation-id\": {collation}, \
-         \"last-updated\": \"{updated}\", \"sampling-rate\": {sampling_rate:?}, \"histogram-type\": \"{}\", \
-         \"number-of-buckets-specified\": {buckets}}}",
-        made.join(", "),
-        data_type(ty).unwrap_or_default(),
-        share(values.nulls),
-        if is_singleton { "singleton" } else { "equi-height" },
-    )
+    head.json(&made, ty, updated)
 }
 
 /// Buckets of at most `height` rows each; a value with more has its own. As soon as no more values are left

@@ -2,7 +2,7 @@
 //! statement (`planner`'s `bind::parameter` infers those).
 
 use functions::{EvalContext, Expr};
-use planner::{Calculation, MomentUse};
+use planner::{Calculation, GUESSED_CHARS, MomentUse, WIDEST_DECIMAL};
 use types::{Collation, Decimal, Error, Result, SqlType, TypeKind, Value, errno};
 
 /// What becomes of a value that is given for a parameter.
@@ -32,9 +32,9 @@ impl Expected {
         Self {
             ty: match ty.kind {
                 TypeKind::Null => self.ty,
-                TypeKind::Decimal => WIDEST,
+                TypeKind::Decimal => WIDEST_DECIMAL,
                 _ if ty.is_string() && self.ty.is_string() => self.ty,
-                _ if ty.is_string() => SqlType::varchar(UNTYPED_CHARS, ty.collation),
+                _ if ty.is_string() => SqlType::varchar(GUESSED_CHARS, ty.collation),
                 _ => ty,
             },
             moment: match self.moment {
@@ -315,11 +315,11 @@ fn convert_one(expected: &Expected, value: &Value, ty: SqlType, eval: &EvalConte
         _ => None,
     };
     match (expected.kind, number) {
-        (TypeKind::BigInt, Some(Value::Decimal(d))) => Converted::Other(Value::Decimal(d), WIDEST),
+        (TypeKind::BigInt, Some(Value::Decimal(d))) => Converted::Other(Value::Decimal(d), WIDEST_DECIMAL),
         (TypeKind::BigInt, Some(v @ Value::Int(_))) => Converted::Fits(v, SqlType::BIGINT),
         (TypeKind::BigInt, Some(v @ Value::UInt(_))) => Converted::Fits(v, SqlType::BIGINT_UNSIGNED),
         (TypeKind::Decimal, Some(exact)) if !matches!(exact, Value::Double(_)) => match wide(&exact) {
-            Some(d) => Converted::Fits(Value::Decimal(d), WIDEST),
+            Some(d) => Converted::Fits(Value::Decimal(d), WIDEST_DECIMAL),
             None => Converted::Other(value.clone(), ty),
         },
         (TypeKind::Double, Some(number)) => {
@@ -372,7 +372,7 @@ fn operand(
             silently(&found, of_day, number, eval)
         }),
         value if is_of_kind(expected, &ty) => silently(value, ty, number, eval),
-        Value::Decimal(_) => return Converted::Other(value.clone(), WIDEST),
+        Value::Decimal(_) => return Converted::Other(value.clone(), WIDEST_DECIMAL),
         value => return Converted::Other(value.clone(), ty),
     };
     match found {
@@ -402,20 +402,14 @@ fn moment_of_number(expected: &SqlType, value: &Value, ty: SqlType, eval: &EvalC
 
 /// A parameter without a known type.
 pub fn untyped() -> SqlType {
-    SqlType::varchar(UNTYPED_CHARS, Collation::DEFAULT)
+    SqlType::varchar(GUESSED_CHARS, Collation::DEFAULT)
 }
-
-/// In MySQL a parameter without a known type is a VARCHAR of this length.
-const UNTYPED_CHARS: u32 = 16_383;
 
 /// The largest number that is a date without a time of day.
 const MAX_DATE: f64 = 99_991_231.0;
 
 /// The smallest number that is not a time, but a date with a time of day: it has as many digits as one with a year of two.
 const MIN_MOMENT: f64 = 10_000_000_000.0;
-
-/// The type of every DECIMAL parameter.
-const WIDEST: SqlType = SqlType::decimal(65, 30);
 
 /// The number in a text, of the kind that is nearest to the expected type.
 fn number_in(text: &str, expected: &SqlType) -> Option<Value> {
@@ -441,7 +435,7 @@ fn wide(number: &Value) -> Option<Decimal> {
         Value::Decimal(d) => *d,
         _ => return None,
     };
-    exact.rescale(WIDEST.decimals).map(|_| exact)
+    exact.rescale(WIDEST_DECIMAL.decimals).map(|_| exact)
 }
 
 fn to_double(number: &Value) -> f64 {
@@ -527,7 +521,7 @@ mod tests {
         );
         assert_eq!(
             converted(SqlType::BIGINT, Value::from("0.5"), text),
-            (Value::Decimal(half), WIDEST)
+            (Value::Decimal(half), WIDEST_DECIMAL)
         );
         assert_eq!(
             converted(SqlType::BIGINT, Value::from("x"), text),
@@ -542,8 +536,8 @@ mod tests {
             (Value::Null, SqlType::BIGINT)
         );
         assert_eq!(
-            converted(WIDEST, Value::Int(5), SqlType::BIGINT),
-            (Value::Decimal(Decimal::from_i64(5)), WIDEST)
+            converted(WIDEST_DECIMAL, Value::Int(5), SqlType::BIGINT),
+            (Value::Decimal(Decimal::from_i64(5)), WIDEST_DECIMAL)
         );
         assert_eq!(
             converted(SqlType::DOUBLE, Value::Int(5), SqlType::BIGINT),

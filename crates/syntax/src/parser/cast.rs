@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use types::{Error, Result, errno};
+use types::{Decimal, Error, Result, errno};
 
 use super::data_type::field_length;
 use super::{Parser, calls, deprecated};
@@ -11,8 +11,8 @@ use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
 
 /// The digits of a DECIMAL behind the point, and in all.
-const SCALE_MAX: u8 = 30;
-const DIGITS_MAX: u32 = 65;
+const SCALE_MAX: u8 = Decimal::MAX_SCALE;
+const DIGITS_MAX: u32 = Decimal::MAX_DIGITS as u32;
 
 /// `CAST(x AS type)`
 pub fn cast(parser: &mut Parser<'_>) -> Result<Expr> {

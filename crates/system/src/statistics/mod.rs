@@ -225,7 +225,7 @@ impl StatisticsCatalog {
             columns: vec![given.statistics(column.id, column.ty)],
             histograms: vec![RequestedHistogram {
                 column: column.id,
-                buckets: given.buckets_wanted,
+                buckets: given.head.buckets_wanted,
                 json: given.json(&column.ty, &collect::utc_text(cluster::now_us())),
             }],
             ..self.collect(table, Duration::ZERO, Some(&[]), interrupt)?

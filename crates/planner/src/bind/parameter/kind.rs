@@ -3,7 +3,7 @@
 use types::{SqlType, TypeKind};
 
 /// The length of a text parameter that has no value yet.
-pub(in crate::bind) const GUESSED_CHARS: u32 = 16_383;
+pub const GUESSED_CHARS: u32 = 16_383;
 
 /// A number of characters, digits, days or rows.
 pub(super) const COUNT: SqlType = SqlType {
@@ -11,7 +11,8 @@ pub(super) const COUNT: SqlType = SqlType {
     ..SqlType::BIGINT
 };
 
-pub(super) const WIDEST_DECIMAL: SqlType = SqlType::decimal(65, 30);
+/// The type of every DECIMAL parameter.
+pub const WIDEST_DECIMAL: SqlType = SqlType::decimal(65, 30);
 
 /// MySQL announces one digit more for a parameter than for a column.
 const YEAR: SqlType = SqlType {

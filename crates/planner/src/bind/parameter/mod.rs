@@ -18,8 +18,8 @@ mod place;
 use functions::{Expr, bind};
 use types::{Collation, Error, Result, SqlType, TypeKind, Value};
 
-pub(super) use kind::GUESSED_CHARS;
-use kind::{COUNT, WIDEST_DECIMAL};
+use kind::COUNT;
+pub use kind::{GUESSED_CHARS, WIDEST_DECIMAL};
 use place::{Call, Effect};
 
 use super::Binder;
@@ -128,7 +128,7 @@ fn untyped_operand(
 ) -> Result<Expr> {
     let (ty, effect) = call.parameter(position);
     let operand = match arg {
-        ast::Expr::Parameter(index) => argument(binder, *index, call, position)?,
+        ast::Expr::Parameter(index) => argument(binder, *index, (call, position), (ty, effect))?,
         arg => {
             let context = Context {
                 parameters: Some(ty),
@@ -176,12 +176,16 @@ fn read_at_place<'a>(written: &ast::Expr, argument: &'a Expr) -> Option<&'a Expr
     }
 }
 
-/// A parameter as the argument of a call at `position`.
-fn argument(binder: &Binder<'_>, index: usize, call: &Call<'_>, position: usize) -> Result<Expr> {
-    if is_row_count(call.function, position) {
+/// A parameter as the argument of a call at a position, of the type that it has there.
+fn argument(
+    binder: &Binder<'_>,
+    index: usize,
+    (call, position): (&Call<'_>, usize),
+    (ty, effect): (SqlType, Effect),
+) -> Result<Expr> {
+    if place::counts_rows(call.function, position) {
         note_row_count(binder, call.args[position]);
     }
-    let (ty, effect) = call.parameter(position);
     let parameter = match effect {
         Effect::Shows => {
             let is_spelled = matches!(ty.kind, TypeKind::Year | TypeKind::Bit);
@@ -291,14 +295,6 @@ fn as_json_text(binder: &Binder<'_>, function: &str, position: usize, parameter:
         true => bind::implicit_cast(parameter, SqlType::varchar(ty.length, Collation::Binary)),
         false => parameter,
     }
-}
-
-/// Whether an argument is a number of rows of a window, or of parts of it.
-fn is_row_count(function: &str, position: usize) -> bool {
-    matches!(
-        (function, position),
-        ("lag" | "lead" | "nth_value", 1) | ("ntile", 0)
-    )
 }
 
 /// Notes that a parameter is a number of rows of a window.

@@ -144,11 +144,18 @@ fn of_operator(function: &str, position: usize, text: SqlType) -> Option<(Source
         }
         "if" if position == 0 => (Always(COUNT), Hidden),
         "if" | "nth of" => (First(|at| at > 0, text), Shows),
-        "lag" | "lead" if position != 1 => (First(|at| at != 1, text), Shows),
-        "lag" | "lead" | "nth_value" if position == 1 => (Always(COUNT), Shows),
-        "ntile" => (Always(COUNT), Shows),
+        _ if counts_rows(function, position) => (Always(COUNT), Shows),
+        "lag" | "lead" => (First(|at| at != 1, text), Shows),
         _ => return None,
     })
+}
+
+/// Whether an argument is a number of rows of a window, or of parts of it.
+pub(super) fn counts_rows(function: &str, position: usize) -> bool {
+    matches!(
+        (function, position),
+        ("lag" | "lead" | "nth_value", 1) | ("ntile", 0)
+    )
 }
 
 /// The position of the first argument that the result of a call may be, or that is compared with others as one of those.
