@@ -29,7 +29,8 @@ pub fn predicate(
     inputs: &[PhysicalExprRef],
     eval: &Arc<EvalContext>,
 ) -> Result<PhysicalExprRef> {
-    computed(&functions::hoist(condition, eval), inputs, eval, Output::Truth)
+    let condition = functions::arranged(functions::hoist(condition, eval), eval);
+    computed(&condition, inputs, eval, Output::Truth)
 }
 
 fn input(inputs: &[PhysicalExprRef], index: usize) -> Result<PhysicalExprRef> {

@@ -213,7 +213,7 @@ impl<'a> Draft<'a> {
                 AlterChange::ModifyColumn { name, column, .. } => self.modify_column(name, column)?,
                 AlterChange::RenameColumn { from, to } => {
                     if types::name::is_too_long(to) {
-                        return Err(messages::wrong_column_name(to));
+                        return Err(Error::wrong_column_name(to));
                     }
                     let at = self.require_before(from)?;
                     self.columns[at].column.name.clone_from(to);

@@ -90,14 +90,6 @@ pub(crate) fn no_constraint(name: &str) -> Error {
     Error::new(3940, format!("Constraint '{name}' does not exist."))
 }
 
-/// Error 1166.
-pub(crate) fn wrong_column_name(name: &str) -> Error {
-    Error::new(
-        errno::ER_WRONG_COLUMN_NAME,
-        format!("Incorrect column name '{name}'"),
-    )
-}
-
 /// Error 1280.
 pub(crate) fn wrong_index_name(name: &str) -> Error {
     Error::new(

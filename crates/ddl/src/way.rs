@@ -77,7 +77,7 @@ pub(crate) fn check(
             AlterChange::RenameIndex { .. } | AlterChange::DefaultCollation(_)
         )
     };
-    let is_not_instant = changes.iter().any(is_not_instant);
+    let is_not_instant = changes.iter().any(is_not_instant) || altered.auto_increment.is_some();
     let lock = check_words(changes, algorithm, lock)?;
     let builds = !altered.new_indexes.is_empty();
     let looks = sees_rows(altered);
@@ -91,7 +91,9 @@ pub(crate) fn check(
             false => not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"),
         });
     }
-    let others = match is_online(base, altered) {
+    // While others write, a counter of ids can be raised only.
+    let may_lower_ids = altered.auto_increment.is_some() && lock != AlterLock::None;
+    let others = match is_online(base, altered) && !may_lower_ids {
         true => Others::Write,
         false if builds || reads_rows(altered) => Others::Read,
         false => Others::Nothing,

@@ -2,6 +2,7 @@
 //! constants or another column, of a text or its first characters with constants, and any of several such conditions.
 //! Rows that they drop are not decoded. Both executors read tables so.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use codec::row::{RowCheck, TextCheck, TextTest};
@@ -79,7 +80,7 @@ fn of_alternatives(scan: &TableScan, condition: &Expr) -> Option<RowCheck> {
     let Expr::Call { function, args, .. } = condition else {
         return None;
     };
-    if function.0.name != "or" {
+    if function.0.name != "or" || args.len() >= functions::SEARCHED_ROWS {
         return None;
     }
     let alternative = |condition: &Expr| {
@@ -166,14 +167,32 @@ fn first(text: &[u8], characters: usize) -> Option<&[u8]> {
     first.is_ascii().then_some(first)
 }
 
+/// More texts are searched instead of compared one by one.
+const FEW_TEXTS: usize = 64;
+
 /// Whether a text is equal to one of some.
-fn one_of(texts: Vec<String>, collation: Collation) -> impl Fn(&[u8]) -> bool + use<> {
+fn one_of(mut texts: Vec<String>, collation: Collation) -> impl Fn(&[u8]) -> bool + use<> {
     let folds = collation.folds_ascii() && texts.iter().all(|text| is_plain(text.as_bytes()));
-    move |bytes: &[u8]| match folds && is_plain(bytes) {
-        true => texts
+    let mut folded = HashSet::new();
+    let many = texts.len() > FEW_TEXTS;
+    if many {
+        texts.sort_by(|a, b| collation.compare(a.as_bytes(), b.as_bytes()));
+        folded.extend(
+            texts
+                .iter()
+                .filter(|_| folds)
+                .map(|text| text.to_ascii_lowercase().into_bytes()),
+        );
+    }
+    move |bytes: &[u8]| match (folds && is_plain(bytes), many) {
+        (true, true) => folded.contains(&bytes.to_ascii_lowercase()),
+        (true, false) => texts
             .iter()
             .any(|text| bytes.eq_ignore_ascii_case(text.as_bytes())),
-        false => texts.iter().any(|text| collation.equal(bytes, text.as_bytes())),
+        (false, true) => texts
+            .binary_search_by(|text| collation.compare(text.as_bytes(), bytes))
+            .is_ok(),
+        (false, false) => texts.iter().any(|text| collation.equal(bytes, text.as_bytes())),
     }
 }
 

@@ -84,7 +84,7 @@ static FUNCTIONS: &[FunctionDef] = &[
     ),
     function("last_insert_id", 0, 1, resolve_last_insert_id, last_insert_id)
         .sees_null()
-        .volatile()
+        .effects()
         .session(),
     function("@", 1, 1, resolve_variable, variable)
         .nullability(Nullability::Always)
@@ -97,14 +97,14 @@ static FUNCTIONS: &[FunctionDef] = &[
         .sees_null()
         .nullability(Nullability::Always)
         .session()
-        .volatile(),
+        .effects(),
     function("sleep", 1, 1, resolve_sleep, sleep)
         .sees_null()
         .nullability(Nullability::Never)
-        .volatile(),
+        .effects(),
     lazy("benchmark", 2, 2, resolve_benchmark, benchmark)
         .nullability(Nullability::Always)
-        .volatile(),
+        .effects(),
     function(
         "name_const",
         2,

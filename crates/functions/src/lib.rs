@@ -64,8 +64,8 @@ pub use date::locale::Locale;
 pub use digest::digest_of;
 pub use eval::{
     append_row, assigns, eval, eval_array, eval_assigned, eval_predicate, eval_row, eval_row_predicate,
-    eval_truths, eval_value, fold, hoist, is_deterministic, is_fallible, is_known_when_planned, is_silent,
-    makes_longer_texts, reads_assigned,
+    eval_truths, eval_value, fold, has_effects, hoist, is_deterministic, is_fallible, is_known_when_planned,
+    is_silent, makes_longer_texts, reads_assigned,
 };
 pub use expr::{Expr, Function, FunctionDef};
 pub use input::{ColumnarValue, Row};
@@ -74,6 +74,7 @@ pub use json::loss::json_name;
 pub use json::multi_valued;
 pub use json::table as json_table;
 pub use ops::bits::is_binary as is_binary_of_bits;
+pub use ops::by_search::{SEARCHED_ROWS, arranged};
 pub use pattern::operators::show_like as like;
 pub use pattern::operators::stored_like;
 pub use read_counters::{ByPlace, ReadCounters, ReadCounts, RowPlace, RowUses};

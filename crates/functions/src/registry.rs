@@ -33,6 +33,7 @@ pub(crate) const fn function(
         null_in_null_out: true,
         reads_session: false,
         volatile: false,
+        has_effects: false,
         fallible: true,
     }
 }
@@ -68,6 +69,7 @@ pub(crate) const fn lazy(
         null_in_null_out: false,
         reads_session: false,
         volatile: false,
+        has_effects: false,
         fallible: false,
     }
 }
@@ -109,6 +111,14 @@ impl FunctionDef {
         Self {
             volatile: true,
             ..self
+        }
+    }
+
+    /// See [`FunctionDef::has_effects`].
+    pub(crate) const fn effects(self) -> Self {
+        Self {
+            has_effects: true,
+            ..self.volatile()
         }
     }
 

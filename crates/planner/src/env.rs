@@ -1,6 +1,6 @@
 //! What planning a statement depends on besides its text.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -162,6 +162,7 @@ impl BindEnv<'_> {
             user_variables: Arc::new(self.user_variables.clone()),
             variable_types: HashMap::new(),
             literal_params: self.literal_params,
+            is_in_query: Cell::new(false),
             notes: BindNotes::default(),
         }
     }

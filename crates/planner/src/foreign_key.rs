@@ -59,6 +59,8 @@ pub struct KeyedTable {
     pub children: Vec<ChildKey>,
     /// Whether a change of its rows can lead to other rows of the same table.
     pub is_cyclic: bool,
+    /// Whether the write may change its rows. Those of a RESTRICT are only looked for.
+    pub is_changed: bool,
 }
 
 /// A key whose parent must have a row for each new row of the child.
@@ -134,6 +136,29 @@ impl ForeignKeyPlan {
         Self::of(&schema, table, &changes)
     }
 
+    /// All tables that a write of a table may lead to, and whether it may change their rows. LOCK TABLES locks them with
+    /// the table.
+    pub fn tables_beside(schema: &Schema, table: &Arc<Table>) -> Vec<(Arc<Table>, bool)> {
+        let changes = RowChanges {
+            inserts: true,
+            deletes: true,
+            updates: (0..table.columns.len()).collect(),
+        };
+        let plan = Self::of(schema, table, &changes);
+        plan.iter().flat_map(Self::led_to).collect()
+    }
+
+    /// The tables besides the statement's own that its keys lead to, and whether their rows may be changed.
+    pub(crate) fn led_to(&self) -> impl Iterator<Item = (Arc<Table>, bool)> + '_ {
+        self.tables.iter().enumerate().flat_map(|(at, keyed)| {
+            let child = (at > 0).then(|| (Arc::clone(&keyed.table), keyed.is_changed));
+            let parents = keyed.parents.iter().filter_map(|key| key.parent.as_ref());
+            child
+                .into_iter()
+                .chain(parents.map(|parent| (Arc::clone(&parent.table), false)))
+        })
+    }
+
     /// What a write with these changes has to obey; `None`: nothing.
     pub(crate) fn of(schema: &Schema, table: &Arc<Table>, changes: &RowChanges) -> Option<Self> {
         let has_keys =
@@ -149,6 +174,7 @@ impl ForeignKeyPlan {
                 parents: parents(schema, table, changes),
                 children: children(schema, table, changes, &reached),
                 is_cyclic: false,
+                is_changed: changes.inserts || changes.deletes || !changes.updates.is_empty(),
             })
             .collect();
         for at in 0..tables.len() {
@@ -230,7 +256,7 @@ fn children(
     reached: &[(Arc<Table>, RowChanges)],
 ) -> Vec<ChildKey> {
     let references = schema.references_to(&table.database, &table.name).iter();
-    references
+    let mut children: Vec<ChildKey> = references
         .filter_map(|reference| {
             let (key, parent_columns) = acted_on(table, reference, changes)?;
             Some(ChildKey {
@@ -243,20 +269,33 @@ fn children(
                 index: KeyIndex::of(&reference.child, &key.columns)?,
             })
         })
-        .collect()
+        .collect();
+    children.sort_by_key(|child| index_position(table, &child.parent_columns));
+    children
+}
+
+/// InnoDB checks the keys of an index as it changes the index: those of the primary key first.
+fn index_position(table: &Table, columns: &[usize]) -> usize {
+    match KeyIndex::of(table, columns) {
+        Some(KeyIndex::Primary) => 0,
+        Some(KeyIndex::Secondary(at)) => at + 1,
+        None => usize::MAX,
+    }
 }
 
 fn parents(schema: &Schema, table: &Table, changes: &RowChanges) -> Vec<ParentKey> {
     let keys = table.foreign_keys.iter().enumerate();
-    keys.filter_map(|(position, key)| {
+    let keys = keys.filter_map(|(position, key)| {
         let concerned = changes.inserts || key.columns.iter().any(|column| changes.updates.contains(column));
         concerned.then(|| ParentKey {
             key: position,
             columns: key.columns.clone(),
             parent: parent_index(schema, key),
         })
-    })
-    .collect()
+    });
+    let mut keys: Vec<ParentKey> = keys.collect();
+    keys.sort_by_key(|key| index_position(table, &key.columns));
+    keys
 }
 
 fn parent_index(schema: &Schema, key: &ForeignKey) -> Option<ParentIndex> {

@@ -261,6 +261,14 @@ impl Accesses {
         self.through.as_ref()
     }
 
+    /// What the statement names to read a table: the table or a view.
+    pub fn name_of(&self, table: &Arc<Table>) -> String {
+        let all = self.all.borrow();
+        let noted = all.iter().find(|noted| Arc::ptr_eq(&noted.access.table, table));
+        let view = noted.and_then(|noted| noted.access.through.as_ref());
+        view.map_or(&table.name, |through| &through.view.name).clone()
+    }
+
     /// A table that the statement names. `columns`: none where they have no ids yet ([`Self::columns_of`]).
     pub fn add(
         &self,

@@ -132,8 +132,13 @@ pub struct ResultColumn {
     pub on_update_now: bool,
     /// It comes from a temporary table: it is announced as columns of tables are.
     pub is_stored: bool,
+    /// It is the column of a table, and the query names it through a derived table or view that is merged into the query.
+    pub is_of_merged: bool,
     /// A date or time that an expression chose among others: MySQL announces it in the character set of results.
     pub is_chosen_time: bool,
+    /// A column of a view or derived table that is merged: MySQL announces dates, times and documents in the character set
+    /// of results.
+    pub is_reference: bool,
 }
 
 /// `FOR UPDATE`, `FOR SHARE`.

@@ -32,6 +32,7 @@ mod dictionary_tables;
 pub mod duplicate;
 pub mod expression;
 pub mod foreign_key;
+pub mod functional_index;
 pub mod indexes;
 pub mod layout;
 pub mod limits;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use types::{Error, errno};
+use wire::auth::Nonce;
 use wire::capabilities::capability;
 use wire::command::code;
 use wire::handshake::ChangeUser;
@@ -38,6 +39,8 @@ pub struct Connection {
     session: Box<dyn Session>,
     channel: Channel,
     client: ClientInfo,
+    /// What the greeting had.
+    nonce: Nonce,
     origin: Origin,
     limits: Limits,
     idle_since: Instant,
@@ -116,6 +119,7 @@ pub fn start(shared: Arc<Shared>, socket: Arc<Socket>) {
                 session,
                 channel,
                 client: logged_in.client,
+                nonce: logged_in.nonce,
                 origin,
                 limits,
                 idle_since: Instant::now(),
@@ -412,7 +416,7 @@ impl Connection {
             peer: self.client.peer,
             deadline,
         };
-        let client = match login.change_user(request, &self.client) {
+        let client = match login.change_user(request, &self.client, &self.nonce) {
             Ok(client) => client,
             Err(refusal) => return Next::Close(refusal.error),
         };

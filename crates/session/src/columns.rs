@@ -34,11 +34,12 @@ pub fn definition(column: &ResultColumn, results: Option<Collation>) -> ColumnDe
     } else {
         ColumnDefinition::of_type(&column.name, &column.ty, column.nullable, results)
     };
-    if let Some(results) = results
-        && column.is_chosen_time
-        && !column.is_stored
-    {
-        definition.announce_as_text(results);
+    if let Some(results) = results.filter(|_| !column.is_stored) {
+        if column.is_chosen_time {
+            definition.announce_as_text(results);
+        } else if column.is_reference && (column.ty.is_temporal() || column.ty.kind == TypeKind::Json) {
+            definition.announce_reference(results);
+        }
     }
     definition.schema = &column.database;
     definition.table = &column.table;

@@ -44,11 +44,29 @@ pub struct LockedTable {
     pub name: TableName,
     pub alias: String,
     pub write: bool,
+    /// LOCK TABLES does not name it: foreign keys of a table that it locks for writing lead to it.
+    pub is_implied: bool,
+}
+
+/// How a statement comes to use a table.
+#[derive(Clone, Copy)]
+enum NamedBy<'a> {
+    Alias(&'a str),
+    /// A definition names the table itself.
+    Name,
+    /// Foreign keys of a table that the statement writes.
+    ForeignKey,
 }
 
 impl LockedTable {
-    fn is(&self, database: &str, name: &str) -> bool {
-        self.name.database == database && self.name.name == name
+    fn is(&self, database: &str, name: &str, by: NamedBy<'_>) -> bool {
+        self.name.database == database
+            && self.name.name == name
+            && match by {
+                NamedBy::Alias(alias) => !self.is_implied && self.alias == alias,
+                NamedBy::Name => !self.is_implied,
+                NamedBy::ForeignKey => true,
+            }
     }
 }
 
@@ -60,24 +78,29 @@ impl LockedTables {
             // The tables of a view were locked with the view.
             let is_named = access.through.is_none();
             if let Some(lock) = access.lock.filter(|lock| is_named || *lock == LockMode::Write) {
-                let alias = (!access.is_implied).then_some(access.alias.as_str());
-                self.check(&table.database, &table.name, alias, use_of(lock))?;
+                let by = match access.is_implied {
+                    true => NamedBy::ForeignKey,
+                    false => NamedBy::Alias(&access.alias),
+                };
+                self.check(&table.database, &table.name, by, use_of(lock))?;
             }
         }
         Ok(())
     }
 
-    /// `alias`: the table's alias in the statement. Definitions use the table's name.
-    fn check(&self, database: &str, name: &str, alias: Option<&str>, what: Use) -> Result<()> {
+    fn check(&self, database: &str, name: &str, by: NamedBy<'_>, what: Use) -> Result<()> {
         let tables = match &self.kind {
             LockKind::Named(tables) => tables,
             LockKind::AllForReading if what == Use::Read => return Ok(()),
             LockKind::AllForReading => return Err(all_locked_for_reading()),
         };
-        let shown = alias.unwrap_or(name);
+        let shown = match by {
+            NamedBy::Alias(alias) => alias,
+            NamedBy::Name | NamedBy::ForeignKey => name,
+        };
         let mut found = tables
             .iter()
-            .filter(|locked| locked.is(database, name) && alias.is_none_or(|alias| alias == locked.alias))
+            .filter(|locked| locked.is(database, name, by))
             .peekable();
         if found.peek().is_none() {
             return Err(not_locked(shown));
@@ -92,7 +115,7 @@ impl LockedTables {
     fn check_new(&self, name: &TableName) -> Result<()> {
         match self.kind {
             LockKind::AllForReading => Err(all_locked_for_reading()),
-            LockKind::Named(_) => self.check(&name.database, &name.name, None, Use::Read),
+            LockKind::Named(_) => self.check(&name.database, &name.name, NamedBy::Name, Use::Read),
         }
     }
 
@@ -101,7 +124,7 @@ impl LockedTables {
         if let LockKind::AllForReading = self.kind {
             return Err(all_locked_for_reading());
         }
-        let written = |table: &TableName| self.check(&table.database, &table.name, None, Use::Write);
+        let written = |table: &TableName| self.check(&table.database, &table.name, NamedBy::Name, Use::Write);
         match ddl {
             Ddl::CreateDatabase { .. }
             | Ddl::AlterDatabase { .. }
@@ -118,7 +141,7 @@ impl LockedTables {
                         Err(not_locked(&to.name))
                     }
                     AlterChange::AddForeignKey(key) => {
-                        self.check(&key.parent.database, &key.parent.name, None, Use::Read)
+                        self.check(&key.parent.database, &key.parent.name, NamedBy::Name, Use::Read)
                     }
                     _ => Ok(()),
                 })
@@ -240,7 +263,7 @@ impl TableLocks {
     pub fn check_table(&self, table: &Table, what: Use) -> Result<()> {
         match &self.0 {
             Some(locked) if !table.is_virtual() && !table.is_temporary() => {
-                locked.check(&table.database, &table.name, None, what)
+                locked.check(&table.database, &table.name, NamedBy::Name, what)
             }
             _ => Ok(()),
         }
@@ -248,9 +271,9 @@ impl TableLocks {
 
     /// Fails if the session has locked tables, but not the one that has the accounts.
     pub fn check_accounts(&self, what: Use) -> Result<()> {
-        self.0
-            .as_ref()
-            .map_or(Ok(()), |locked| locked.check("mysql", "user", None, what))
+        self.0.as_ref().map_or(Ok(()), |locked| {
+            locked.check("mysql", "user", NamedBy::Name, what)
+        })
     }
 
     /// Fails if FLUSH TABLES would close tables with a READ lock, or tables that are not locked. `named`: none
@@ -260,13 +283,15 @@ impl TableLocks {
             return Ok(());
         };
         match &locked.kind {
-            LockKind::Named(tables) if named.is_empty() => match tables.iter().find(|locked| !locked.write) {
-                Some(locked) => Err(locked_for_reading(&locked.alias)),
-                None => Ok(()),
-            },
+            LockKind::Named(tables) if named.is_empty() => {
+                match tables.iter().find(|locked| !locked.write && !locked.is_implied) {
+                    Some(locked) => Err(locked_for_reading(&locked.alias)),
+                    None => Ok(()),
+                }
+            }
             LockKind::Named(_) => named
                 .iter()
-                .try_for_each(|name| locked.check(&name.database, &name.name, None, Use::Write)),
+                .try_for_each(|name| locked.check(&name.database, &name.name, NamedBy::Name, Use::Write)),
             LockKind::AllForReading => Ok(()),
         }
     }

@@ -41,10 +41,11 @@ pub fn problem(session: &Session, view: &Table) -> Option<Warning> {
         .check_needs(&view.database, &view.name, needs)
         .ok()?;
     let error = accesses(session, view).err()?;
-    Some(match error.code {
-        ER_NO_SUCH_USER => Warning::note(error.code, error.message),
-        code => Warning::warning(code, error.message),
-    })
+    match error.code {
+        ER_NO_SUCH_USER => Some(Warning::note(error.code, error.message)),
+        // Without a warning if only privileges are missing.
+        _ => broken(session, view).map(|error| Warning::warning(error.code, error.message)),
+    }
 }
 
 /// The reason why nobody can read a view: what its query refers to is not there any more.

@@ -48,6 +48,10 @@ fn refused() {
 fn near_shows_the_line_and_not_more_than_80_bytes() {
     let error = syntax::parse_one("select 1\nfrom\nwhere x", SqlMode::default()).unwrap_err();
     assert!(error.message.ends_with("near 'where x' at line 3"), "{error}");
+    let error = syntax::parse_one("select 1\nfrom\n ;\n", SqlMode::default()).unwrap_err();
+    assert!(error.message.ends_with("near '' at line 2"), "{error}");
+    let error = syntax::parse_one("select 1 2 x; \n", SqlMode::default()).unwrap_err();
+    assert!(error.message.ends_with("near '2 x' at line 1"), "{error}");
     let error =
         syntax::parse_one(&format!("select 1 2 {}", "é".repeat(100)), SqlMode::default()).unwrap_err();
     let near = error.message.split("near '").nth(1).unwrap();

@@ -31,7 +31,7 @@ pub use definitions::databases;
 pub use engine_status::engine_status;
 pub use rows::{batches, rows};
 pub use statistics::{StatisticsCatalog, Wanted};
-pub use table::{Server, SessionTransaction, Sources, UserLock, needs_process};
+pub use table::{Server, SessionTransaction, Sources, UserLock, is_view_of_sys, needs_process};
 
 #[cfg(test)]
 mod tests;

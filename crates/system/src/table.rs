@@ -207,3 +207,8 @@ impl Context<'_> {
         }
     }
 }
+
+/// MySQL's `sys` has one table; the others are views.
+pub fn is_view_of_sys(table: &Table) -> bool {
+    table.database == "sys" && table.name != "sys_config"
+}

@@ -41,6 +41,15 @@ impl Error {
         )
     }
 
+    /// Error 1166: a column cannot have this name, of which the message has the first 100 bytes.
+    pub fn wrong_column_name(name: &str) -> Self {
+        let shown = &name[..name.floor_char_boundary(100)];
+        Self::new(
+            errno::ER_WRONG_COLUMN_NAME,
+            format!("Incorrect column name '{shown}'"),
+        )
+    }
+
     /// Error 1105: a state that must not occur. It is always a defect of StemDB.
     pub fn internal(message: impl fmt::Display) -> Self {
         Self::new(errno::ER_UNKNOWN_ERROR, format!("internal error: {message}"))

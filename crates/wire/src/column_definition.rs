@@ -80,11 +80,21 @@ impl<'a> ColumnDefinition<'a> {
 
     /// Announces a value that is sent as text in the character set of results, although its type is none of text.
     pub fn announce_as_text(&mut self, results: Collation) {
-        self.collation = results.id();
-        self.length = self.length.saturating_mul(results.charset().max_bytes_per_char());
+        self.announce_reference(results);
         if results != Collation::Binary {
             self.flags &= !flag::BINARY;
         }
+    }
+
+    /// The same for the column of a merged view: its flags remain.
+    pub fn announce_reference(&mut self, results: Collation) {
+        let per_char = results.charset().max_bytes_per_char();
+        self.collation = results.id();
+        self.length = match self.length {
+            // A document has a quarter of this many characters.
+            u32::MAX => (u32::MAX / 4).saturating_mul(per_char),
+            length => length.saturating_mul(per_char),
+        };
     }
 
     /// `names` converts to the character set that names are sent in.

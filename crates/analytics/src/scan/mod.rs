@@ -81,7 +81,7 @@ pub fn scan(
         filter: scan
             .filter
             .as_ref()
-            .map(|filter| functions::hoist(filter, eval).into_owned()),
+            .map(|filter| functions::arranged(functions::hoist(filter, eval), eval).into_owned()),
         learned: wishes.filters,
         snapshot: source.snapshot.clone(),
         eval: eval.clone(),

@@ -68,11 +68,14 @@ pub(crate) fn columns_of_entries(table: &Table, indexes: &[usize]) -> Vec<usize>
     columns
 }
 
-/// The columns of new indexes whose values must fit. Those of expressions have no name that an error could tell.
+/// The columns of new indexes whose values must fit.
 pub(crate) fn checked_columns(table: &Table, indexes: &[usize]) -> Vec<usize> {
-    let parts = indexes.iter().flat_map(|&index| &table.indexes[index].parts);
-    let columns = parts.map(|part| part.column);
-    columns.filter(|&column| !table.columns[column].hidden).collect()
+    let indexes = indexes.iter().map(|&index| &table.indexes[index]);
+    // The words of a text always fit.
+    let parts = indexes
+        .filter(|index| index.full_text.is_none())
+        .flat_map(|index| &index.parts);
+    parts.map(|part| part.column).collect()
 }
 
 /// Error 1062 with the values of a row.

@@ -153,6 +153,8 @@ pub(super) fn assign_row(
             return Err(Error::internal("an assignment to a column that is not there"));
         };
         let value = match &assignment.value {
+            // `c = c`: a date that is not allowed any more stays, too.
+            Some(Expr::Column { index, .. }) if *index == assignment.column => continue,
             Some(expr) => {
                 let target = Target {
                     table,

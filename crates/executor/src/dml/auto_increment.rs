@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use cluster::ids::largest_id;
+use cluster::ids::{align, largest_id};
 use kv::Timestamp;
 use schema::model::{Column, Table};
 use schema::sharded_id::{self, IdLayout};
@@ -154,7 +154,13 @@ impl<'p> AutoIncrement<'p> {
         if self.is_forced {
             self.explicit = self.explicit.max(id);
         }
-        match id.checked_add(self.increment) {
+        let (increment, offset) = ctx.auto_increment;
+        let next = match self.is_forced {
+            // Only the first id is the one that was set.
+            true => id.checked_add(1).map(|next| align(next, increment, offset)),
+            false => id.checked_add(self.increment),
+        };
+        match next {
             Some(next) => self.next = next,
             None => self.left = 0,
         }

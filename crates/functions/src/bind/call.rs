@@ -28,6 +28,14 @@ pub fn call(name: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     call_as_written(name, name, args, env)
 }
 
+/// Error 1582, about a function by its name as `written`.
+pub fn wrong_count(written: &str) -> Error {
+    Error::new(
+        errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
+        format!("Incorrect parameter count in the call to native function '{written}'"),
+    )
+}
+
 /// [`call()`] of a function that a statement names. Errors show its name as `written`.
 pub fn call_as_written(name: &str, written: &str, args: Vec<Expr>, env: &TypeEnv) -> Result<Expr> {
     if let Some(positive) = name.strip_prefix("not ")
@@ -40,10 +48,7 @@ pub fn call_as_written(name: &str, written: &str, args: Vec<Expr>, env: &TypeEnv
     };
     let def = function.0;
     if args.len() < def.min_args || args.len() > def.max_args {
-        return Err(Error::new(
-            errno::ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT,
-            format!("Incorrect parameter count in the call to native function '{written}'"),
-        ));
+        return Err(wrong_count(written));
     }
     let args: Vec<Expr> = args.into_iter().map(read_members).collect();
     refuse_in_json(def.name, &args)?;
@@ -127,13 +132,14 @@ fn unknown_function(name: &str, env: &TypeEnv) -> Error {
 /// Splits IN and BETWEEN into several calls if their values are compared as different types.
 pub(crate) fn rewrite(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     match binding.name {
-        "in" => bind_in(binding),
+        "in" => bind_in(binding, true),
         "between" => bind_between(binding),
         _ => Ok(None),
     }
 }
 
-fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
+/// `is_whole`: the list is as written, not a part of one whose values are compared in several ways.
+fn bind_in(binding: &mut Binding<'_>, is_whole: bool) -> Result<Option<Expr>> {
     let mut args = std::mem::take(&mut binding.args).into_iter();
     let Some(needle) = args.next() else {
         return Ok(None);
@@ -160,8 +166,12 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
     };
     // A list of one is compared as `=` compares.
     let ty = needle.ty();
-    let kind = if list.len() == 1
-        && (matches!(ty.kind, TypeKind::Year | TypeKind::Time) || ty.is_datetime() || ty.is_float())
+    let is_text_of_row = is_whole && ty.is_string() && !needle.is_constant();
+    let kind = if let [item] = list.as_slice()
+        && (matches!(ty.kind, TypeKind::Year | TypeKind::Time)
+            || ty.is_datetime()
+            || ty.is_float()
+            || (is_text_of_row && item.ty().is_datetime()))
     {
         ComparisonKind::Operator
     } else {
@@ -181,9 +191,33 @@ fn bind_in(binding: &mut Binding<'_>) -> Result<Option<Expr>> {
         binding.args.extend(pairs.into_iter().map(|(_, item)| item));
         return Ok(None);
     }
-    let mut any = Vec::with_capacity(list.len());
-    for item in list {
-        any.push(call("in", vec![needle.clone(), item], binding.env)?);
+    // What is compared in the same way is one list: the needle is converted once for it.
+    let mut lists: Vec<(Expr, Vec<Expr>)> = Vec::new();
+    for ((converted, _), item) in pairs.into_iter().zip(list) {
+        match lists
+            .iter_mut()
+            .find(|(of_list, _)| *of_list == converted || null(&item))
+        {
+            Some((_, items)) => items.push(item),
+            None => lists.push((converted, vec![item])),
+        }
+    }
+    let mut any = Vec::with_capacity(lists.len());
+    for (_, items) in lists {
+        let mut part = Binding {
+            name: binding.name,
+            written: binding.written,
+            args: std::iter::once(needle.clone()).chain(items).collect(),
+            env: binding.env,
+        };
+        any.push(match bind_in(&mut part, false)? {
+            Some(rewritten) => rewritten,
+            None => Expr::Call {
+                function: registry::find("in").ok_or_else(|| Error::internal("there is no in"))?,
+                args: part.args,
+                ty: SqlType::BOOL,
+            },
+        });
     }
     call("or", any, binding.env).map(Some)
 }

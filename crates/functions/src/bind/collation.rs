@@ -212,11 +212,11 @@ fn combine_two(a: Derived, b: Derived) -> Option<Derived> {
     if a.collation == b.collation {
         return take(a);
     }
-    if a.collation.is_bytewise() {
-        return take(a);
-    }
-    if b.collation.is_bytewise() {
-        return take(b);
+    match (a.collation.is_bytewise(), b.collation.is_bytewise()) {
+        (true, false) => return take(a),
+        (false, true) => return take(b),
+        // utf8mb4_bin and utf8mb4_0900_bin do not agree, either.
+        (true, true) | (false, false) => {}
     }
     let collation = a.collation.charset().bytewise_collation();
     Some(Derived::new(collation, Coercibility::None, ascii))

@@ -32,6 +32,8 @@ pub(crate) enum ComparisonKind {
     /// `=`, `<` and the other operators, NULLIF, IN with one value: a constant that is compared with a date
     /// fails with 1525 if it is not a date.
     Operator,
+    /// NULLIF: as an operator outside of queries.
+    Nullif,
     /// BETWEEN: such a constant becomes the zero date, with a warning.
     Range,
     /// IN: as in BETWEEN. In addition, a number of two digits is not a year.
@@ -39,6 +41,12 @@ pub(crate) enum ComparisonKind {
     /// The operand of a CASE and the value of a WHEN: a text that is compared with a date and is not a date
     /// becomes the zero date, with a warning for each row.
     Case,
+}
+
+impl ComparisonKind {
+    fn is_operator(self) -> bool {
+        matches!(self, Self::Operator | Self::Nullif)
+    }
 }
 
 /// Converts both sides to the type that they are compared as.
@@ -56,7 +64,7 @@ pub(crate) fn pair(
     if ta.kind == TypeKind::Json || tb.kind == TypeKind::Json {
         return Ok((a, b));
     }
-    if kind == ComparisonKind::Operator {
+    if kind.is_operator() {
         if is_time_column(&a) && is_datetime_constant(&b) {
             let ty = SqlType::time(tb.decimals);
             return Ok((a, implicit_cast(b, ty)));
@@ -204,24 +212,20 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         };
     }
     let moment = SqlType::datetime(6);
-    if !expr.is_constant() && reads_branches(&expr, &moment) {
-        let moment = match other_ty.kind {
-            TypeKind::Date => SqlType::DATE,
-            _ => moment,
-        };
-        return Ok(implicit_cast(expr, moment));
+    if kind == ComparisonKind::Case && !expr.is_constant() && reads_branches(&expr, &moment) {
+        return Ok(implicit_cast(expr, text_read_as(&other_ty)));
     }
     let is_parameter = is_parameter(&expr, env);
-    if kind == ComparisonKind::Operator {
+    if kind.is_operator() {
         note_date(&expr, other, env);
     }
     let function = match kind {
         ComparisonKind::Case if is_parameter => DATETIME_OPERAND,
         ComparisonKind::Case => DATETIME_LIST_ITEM,
-        _ if !expr.is_constant() => return internal(DATETIME_OPERAND, expr, moment, &other_ty),
-        ComparisonKind::Operator if is_parameter => DATETIME_PARAMETER,
+        _ if !expr.is_constant() => return text_operand(expr, other, kind, env),
+        ComparisonKind::Operator | ComparisonKind::Nullif if is_parameter => DATETIME_PARAMETER,
         _ if is_parameter => DATETIME_LIST_PARAMETER,
-        ComparisonKind::Operator => DATETIME_CONSTANT,
+        ComparisonKind::Operator | ComparisonKind::Nullif => DATETIME_CONSTANT,
         ComparisonKind::Range | ComparisonKind::List => DATETIME_LIST_ITEM,
     };
     let mut constant = internal(function, expr, moment, &other_ty)?;
@@ -231,6 +235,41 @@ pub(super) fn date_side(expr: Expr, other: &Expr, kind: ComparisonKind, env: &Ty
         args.push(text_literal(label.name().unwrap_or_default()));
     }
     Ok(constant)
+}
+
+/// What a text is read as for itself that is compared with a date of a type.
+fn text_read_as(date: &SqlType) -> SqlType {
+    match date.kind {
+        TypeKind::Date => SqlType::DATE,
+        _ => SqlType::datetime(6),
+    }
+}
+
+/// A text that is not constant, beside a date. As the operand of an operator in a query it is read for itself, as a value of
+/// the date's type, if the date is not constant. Otherwise it is read as a point in time for the sake of the date, which the
+/// warning names: the third argument, which is empty if the date has no name.
+fn text_operand(text: Expr, date: &Expr, kind: ComparisonKind, env: &TypeEnv) -> Result<Expr> {
+    let date_type = date.ty();
+    let (is_constant, name) = match date {
+        // The result of a subquery is a column without a name, and with a strength of its collation.
+        Expr::Column { label, .. } => (
+            label.as_str().is_none() && label.strength().is_some(),
+            label.name(),
+        ),
+        other => (other.is_constant(), None),
+    };
+    let is_read_for_itself = kind == ComparisonKind::Operator && env.is_in_query.get();
+    let moment = SqlType::datetime(6);
+    let read_as = match is_read_for_itself && !is_constant {
+        true if reads_branches(&text, &moment) => return Ok(implicit_cast(text, text_read_as(&date_type))),
+        true => text_read_as(&date_type),
+        false => moment,
+    };
+    let mut operand = internal(DATETIME_OPERAND, text, read_as, &date_type)?;
+    if let (Expr::Call { args, .. }, true) = (&mut operand, is_constant || !is_read_for_itself) {
+        args.push(text_literal(name.unwrap_or_default()));
+    }
+    Ok(operand)
 }
 
 /// Whether an expression is a parameter of a prepared statement: MySQL converts it to no column's type.

@@ -29,6 +29,9 @@ pub struct TypeEnv {
     /// The statement's parameters stand for literals that were taken out of its text, so that its plan can be
     /// shared.
     pub literal_params: bool,
+    /// The expression is part of a query, or of an UPDATE or DELETE of several tables: MySQL compares a text with a date
+    /// that is not constant otherwise than in UPDATE and DELETE of one table and in expressions of tables.
+    pub is_in_query: Cell<bool>,
     pub notes: BindNotes,
 }
 
@@ -73,6 +76,7 @@ impl Default for TypeEnv {
             user_variables: Arc::default(),
             variable_types: HashMap::new(),
             literal_params: false,
+            is_in_query: Cell::new(false),
             notes: BindNotes::default(),
         }
     }

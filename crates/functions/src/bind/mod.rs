@@ -27,7 +27,7 @@ use crate::{Expr, cast as conversion};
 use compare::ComparisonKind;
 
 pub use arguments::{branch_condition, literal_type, output_text};
-pub use call::{call, call_as_written};
+pub use call::{call, call_as_written, wrong_count};
 pub use collation::strength_of;
 pub use common::common_type;
 pub use compare::{row_list_pair, row_list_texts};

@@ -19,6 +19,7 @@ use crate::eval::output::append;
 use crate::eval::properties::{is_deterministic, is_fallible};
 use crate::expr::{Call, Eval};
 use crate::input::{ColumnarValue, Row};
+use crate::ops::by_search;
 use crate::{EvalContext, Expr, cast};
 
 /// Evaluates over a batch. Truth values may be Arrow booleans, and decimals may have another scale.
@@ -95,6 +96,7 @@ fn evaluate_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<Co
 fn lazy_call(expr: &Expr, call: &Call<'_>, batch: &RecordBatch) -> Result<ColumnarValue> {
     let fast = match call.def.name {
         "and" => logic(call, batch, true),
+        "or" if by_search::is_searched(call.def) => Ok(None),
         "or" => logic(call, batch, false),
         "if" => if_function(call, batch),
         "coalesce" | "ifnull" => coalesce(call, batch),

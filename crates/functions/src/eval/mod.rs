@@ -33,7 +33,8 @@ use crate::{EvalContext, Expr};
 pub use fold::{fold, is_silent};
 pub use hoist::hoist;
 pub use properties::{
-    assigns, is_deterministic, is_fallible, is_known_when_planned, makes_longer_texts, reads_assigned,
+    assigns, has_effects, is_deterministic, is_fallible, is_known_when_planned, makes_longer_texts,
+    reads_assigned,
 };
 
 /// Batches of up to this many rows are evaluated row by row, because arrays would cost more than they save.

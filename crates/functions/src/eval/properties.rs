@@ -37,6 +37,17 @@ pub fn assigns(expr: &Expr) -> bool {
     assigns
 }
 
+/// Whether evaluating it does more than compute its value: `SLEEP(1)`, `GET_LOCK('a', 1)`, `@a := 1`.
+pub fn has_effects(expr: &Expr) -> bool {
+    let mut has_effects = false;
+    expr.walk(&mut |e| {
+        if let Expr::Call { function, .. } = e {
+            has_effects |= function.0.has_effects;
+        }
+    });
+    has_effects
+}
+
 /// Whether it reads a variable that the statement assigns. Then the value for a row depends on what was
 /// computed for the rows before it.
 pub fn reads_assigned(expr: &Expr) -> bool {

@@ -363,6 +363,8 @@ pub struct FunctionDef {
     pub reads_session: bool,
     /// Two calls with the same arguments in one statement may differ, or have effects: `RAND()`, `SLEEP()`.
     pub volatile: bool,
+    /// A call does more than compute its value, such as `SLEEP()` or `GET_LOCK()`.
+    pub(crate) has_effects: bool,
     /// A call may fail or leave a warning, so that it must not be made for a row that does not need it.
     pub fallible: bool,
 }

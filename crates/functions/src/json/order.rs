@@ -72,8 +72,9 @@ fn decimal(value: &JsonView<'_>) -> Option<Decimal> {
     }
 }
 
-/// A number of any type as the sum of two doubles: the nearest double, and the difference to the number. All
-/// integers and about 32 digits of a DECIMAL are exact.
+/// A number of any type as the nearest double, and the difference to what that double stands for: the shortest decimal that
+/// reads back as it, which MySQL compares. So 9.223372036854776e18 is 9223372036854776000. All integers and about 32 digits
+/// of a DECIMAL are exact.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub nearest: f64,
@@ -82,29 +83,22 @@ pub(super) struct Number {
 
 impl Number {
     pub fn of(value: &JsonView<'_>) -> Option<Self> {
-        let of_integer = |value: i128| {
-            let nearest = value as f64;
-            // Integers have 64 bits, doubles 53: the difference has at most 11.
-            let rest = (value - nearest as i128) as f64;
-            Self { nearest, rest }
+        const EXACT: u64 = 1 << 53;
+        let of_double = |nearest| Some(Self { nearest, rest: 0.0 });
+        match value {
+            JsonView::Double(v) => return of_double(*v),
+            JsonView::Int(v) if v.unsigned_abs() <= EXACT => return of_double(*v as f64),
+            JsonView::UInt(v) if *v <= EXACT => return of_double(*v as f64),
+            _ => {}
+        }
+        let exact = decimal(value)?;
+        let nearest = exact.to_f64();
+        let rest = match Decimal::from_f64(nearest) {
+            Some(near) => exact.sub(&near).map_or(0.0, |rest| rest.to_f64()),
+            // The double has more digits than any DECIMAL.
+            None => -nearest.signum(),
         };
-        Some(match value {
-            JsonView::Int(v) => of_integer(i128::from(*v)),
-            JsonView::UInt(v) => of_integer(i128::from(*v)),
-            JsonView::Double(nearest) => Self {
-                nearest: *nearest,
-                rest: 0.0,
-            },
-            JsonView::Decimal(v) => {
-                let nearest = v.to_f64();
-                let rest = Decimal::from_f64(nearest).and_then(|near| v.sub(&near));
-                Self {
-                    nearest,
-                    rest: rest.map_or(0.0, |rest| rest.to_f64()),
-                }
-            }
-            _ => return None,
-        })
+        Some(Self { nearest, rest })
     }
 
     fn compare(self, other: Self) -> Ordering {

@@ -37,7 +37,7 @@ static FUNCTIONS: &[FunctionDef] = &[
         datetime_parameter(c, a, DateRules::ANY)
     }),
     function(DATETIME_NUMBER, 2, 3, resolve_converted, datetime_number),
-    function(DATETIME_OPERAND, 2, 2, resolve_converted, datetime_operand),
+    function(DATETIME_OPERAND, 2, 3, resolve_converted, datetime_operand),
     function(TIME_CONSTANT, 2, 2, resolve_converted, time_constant),
     function(YEAR_CONSTANT, 2, 2, resolve_converted, year_constant),
     function(YEAR_BEGINNING, 2, 2, resolve_converted, year_beginning),
@@ -100,7 +100,7 @@ fn target<'a>(args: &[Datum<'a>]) -> &'a str {
 /// The name of the other side's column, if it is one.
 fn column<'a>(args: &[Datum<'a>]) -> Option<&'a str> {
     match args.get(2) {
-        Some(Datum::String(name)) => Some(*name),
+        Some(Datum::String(name)) => Some(*name).filter(|name| !name.is_empty()),
         _ => None,
     }
 }
@@ -150,7 +150,14 @@ fn datetime_list_item(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
 /// A prepared statement's parameter that is compared with a date. It has the date's type, and is NULL, with
 /// warning 1292, if it is not a date. `rules`: whether days that their month does not have may be compared.
 fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> Result<Value> {
-    match read_datetime(call, args, rules)? {
+    let found = read(call, args, rules, |parsed| {
+        let (code, message) = (errno::ER_TRUNCATED_WRONG_VALUE, truncated(call, args, parsed));
+        match rules == DateRules::ANY {
+            true => call.ctx.conversion_lost(code, message),
+            false => call.ctx.warn(code, message),
+        }
+    });
+    match found? {
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
             let text = first_shown(call, args);
@@ -163,17 +170,31 @@ fn datetime_parameter(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> 
     }
 }
 
-/// A text that is not constant and is compared with a date. If it is not a date, it becomes the zero date,
-/// with a warning.
+/// A text that is not constant and is compared with a date. If it is not a date, it becomes the zero date, with warning
+/// 1292; in strict DML, the error. The third argument is the name of the date's column, or empty; without it, the warning
+/// speaks of the text alone.
 fn datetime_operand(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
-    match read_datetime(call, args, DateRules::ANY)? {
+    let names_date = args.len() > 2;
+    let found = match names_date {
+        true => read(call, args, DateRules::ANY, |_| no_date(call, args))?,
+        false => read(call, args, DateRules::ANY, |parsed| {
+            call.ctx
+                .conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, truncated(call, args, parsed))
+        })?,
+    };
+    match found {
+        Some(packed) if call.ty.kind == TypeKind::Date => {
+            Ok(Value::UInt(DateTime::unpack(packed).date().pack()))
+        }
         Some(packed) => Ok(Value::UInt(packed)),
         None => {
-            let text = first_shown(call, args);
-            call.ctx.warn(
-                errno::ER_TRUNCATED_WRONG_VALUE,
-                format!("Incorrect datetime value: '{text}'"),
-            )?;
+            if names_date {
+                no_date(call, args)?;
+            } else {
+                let message = format!("Incorrect datetime value: '{}'", first_shown(call, args));
+                call.ctx
+                    .conversion_lost(errno::ER_TRUNCATED_WRONG_VALUE, message)?;
+            }
             Ok(Value::UInt(0))
         }
     }
@@ -242,12 +263,10 @@ fn first_shown(call: &Call<'_>, args: &[Datum<'_>]) -> String {
     args.first().map_or_else(String::new, |d| shown(call, d))
 }
 
-fn read_datetime(call: &Call<'_>, args: &[Datum<'_>], rules: DateRules) -> Result<Option<u64>> {
-    read(call, args, rules, |parsed| {
-        let kind = if parsed.has_time { "datetime" } else { "date" };
-        let message = format!("Truncated incorrect {kind} value: '{}'", first_shown(call, args));
-        call.ctx.warn(errno::ER_TRUNCATED_WRONG_VALUE, message)
-    })
+/// The message of a text that continues behind its date.
+fn truncated(call: &Call<'_>, args: &[Datum<'_>], parsed: &ParsedDateTime) -> String {
+    let kind = if parsed.has_time { "datetime" } else { "date" };
+    format!("Truncated incorrect {kind} value: '{}'", first_shown(call, args))
 }
 
 fn read_constant(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<u64>> {

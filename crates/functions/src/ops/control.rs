@@ -121,7 +121,7 @@ fn resolve_nullif(binding: &mut Binding<'_>) -> Result<SqlType> {
     } else {
         value.clone()
     };
-    let (a, b) = pair(value, other, "nullif", binding.env, ComparisonKind::Operator)?;
+    let (a, b) = pair(value, other, "nullif", binding.env, ComparisonKind::Nullif)?;
     binding.args.extend([result, a, b]);
     Ok(ty)
 }

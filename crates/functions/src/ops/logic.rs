@@ -103,7 +103,7 @@ fn and<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     Ok(value_of(result).into())
 }
 
-fn or<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
+pub(super) fn or<'a>(call: &Call<'a>, row: &Row<'a>) -> Result<Cell<'a>> {
     let mut result = Some(false);
     for arg in call.args {
         match truth(&evaluate(arg, row, call.ctx)?.datum()) {

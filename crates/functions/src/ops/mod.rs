@@ -3,6 +3,7 @@
 pub(crate) mod arithmetic;
 pub(crate) mod arithmetic_vector;
 pub(crate) mod bits;
+pub(crate) mod by_search;
 pub(crate) mod comparison;
 pub(crate) mod comparison_vector;
 pub(crate) mod constants;

@@ -21,9 +21,13 @@ pub(crate) static FAMILY: Family = Family {
 };
 
 // A wrong escape character is an error of the statement, whichever rows it has.
-static FUNCTIONS: &[FunctionDef] = &[function("like", 2, 3, resolve, like)
-    .vector(like_vector)
-    .infallible()];
+static FUNCTIONS: &[FunctionDef] = &[
+    function("like", 2, 3, resolve, like)
+        .vector(like_vector)
+        .infallible(),
+    // What is written behind ESCAPE where a backslash is no escape character.
+    function("escape character", 1, 1, resolve_escape, written_escape).infallible(),
+];
 
 fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     binding.text(0);
@@ -35,26 +39,39 @@ fn resolve(binding: &mut Binding<'_>) -> Result<SqlType> {
     Ok(SqlType::BOOL)
 }
 
-/// The escape character; `None` for none. Error 1210 if it is not one character.
-fn escape(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Option<char>> {
-    let default = (!call.ctx.sql_mode.no_backslash_escapes).then_some('\\');
-    match args.get(2) {
-        None => Ok(default),
-        Some(datum) => {
-            let text = as_text(datum);
-            let mut chars = text.chars();
-            let first = chars.next();
-            // Where a backslash is no escape character, there must be another one.
-            let is_missing = first.is_none() && call.ctx.sql_mode.no_backslash_escapes;
-            if is_missing || chars.next().is_some() {
-                return Err(Error::new(
-                    errno::ER_WRONG_ARGUMENTS,
-                    "Incorrect arguments to ESCAPE",
-                ));
-            }
-            Ok(first)
-        }
+fn resolve_escape(binding: &mut Binding<'_>) -> Result<SqlType> {
+    binding.text(0);
+    Ok(binding.ty(0))
+}
+
+/// Where a backslash is no escape character, there must be another one.
+fn written_escape(_: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
+    let Some(datum) = args.first() else {
+        return Ok(Value::Null);
+    };
+    match as_text(datum).is_empty() {
+        true => Err(wrong_escape()),
+        false => Ok(datum.to_value()),
     }
+}
+
+/// The escape character: a backslash where none is given, `None` for an empty one. Error 1210 if it is not one
+/// character.
+fn escape(args: &[Datum<'_>]) -> Result<Option<char>> {
+    let Some(datum) = args.get(2) else {
+        return Ok(Some('\\'));
+    };
+    let text = as_text(datum);
+    let mut chars = text.chars();
+    let first = chars.next();
+    match chars.next() {
+        Some(_) => Err(wrong_escape()),
+        None => Ok(first),
+    }
+}
+
+fn wrong_escape() -> Error {
+    Error::new(errno::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE")
 }
 
 /// Text unchanged, and bytes as one character each.
@@ -74,7 +91,7 @@ fn like(call: &Call<'_>, args: &[Datum<'_>]) -> Result<Value> {
     let [text, pattern, ..] = args else {
         return Ok(Value::Null);
     };
-    let escape = escape(call, args)?;
+    let escape = escape(args)?;
     let compiled = Like::new(&as_text(pattern), escape, call.arg_type(0).collation);
     let matches = compiled.matches(&as_text(text), &mut Pace::of(call.ctx))?;
     Ok(value_of(Some(matches)))
@@ -100,7 +117,7 @@ fn like_vector(call: &Call<'_>, args: &[ColumnarValue], _rows: usize) -> Result<
     }
     let mut datums = vec![Datum::Null, Datum::Null];
     datums.extend(escape_arg.map(Datum::of));
-    let compiled = Like::new(pattern, escape(call, &datums)?, call.arg_type(0).collation);
+    let compiled = Like::new(pattern, escape(&datums)?, call.arg_type(0).collation);
     let values = array.as_string::<i32>();
     let found = match compiled.is_soon_done(values.values().len()) {
         true => BooleanBuffer::collect_bool(values.len(), |i| compiled.matches_at_once(values.value(i))),

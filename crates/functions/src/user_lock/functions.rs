@@ -20,13 +20,13 @@ static FUNCTIONS: &[FunctionDef] = &[
     function("get_lock", 2, 2, resolve_get_lock, get_lock)
         .sees_null()
         .nullability(Nullability::Always)
-        .volatile(),
-    of_name("release_lock", resolve_truth, release_lock),
+        .effects(),
+    of_name("release_lock", resolve_truth, release_lock).effects(),
     of_name("is_free_lock", resolve_truth, is_free_lock),
     of_name("is_used_lock", resolve_connection, is_used_lock),
     function("release_all_locks", 0, 0, |_| Ok(count()), release_all_locks)
         .nullability(Nullability::Never)
-        .volatile(),
+        .effects(),
 ];
 
 const fn of_name(

@@ -4,36 +4,36 @@ use functions::Expr;
 use schema::model::{Handle, Table};
 use types::{Error, Result, errno};
 
+use super::alternatives::Conditions;
 use super::cost::{Reading, cost, rows_read};
-use super::paths::{Candidate, Conditions, Path};
-use super::{Chosen, Request, order, partitions, sarg, tuple};
+use super::paths::{Candidate, Path};
+use super::{Chosen, Request, order, partitions};
 use syntax::ast::{IndexHint, IndexHintKind};
 
 /// The cheapest path by one index, and its cost, in rows of a full scan; infinite if nothing could be weighed.
 pub(super) fn by_one_index(request: &Request<'_>) -> Result<(f64, Chosen)> {
     let table = request.table;
-    let conditions = Conditions {
-        sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
-        tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
-    };
+    let conditions = Conditions::of(&request.conjuncts, table);
     let allowed = Allowed::of(request, |hint| hint.for_rows)?;
     let mut best: Option<(f64, Chosen)> = None;
     let mut paths = Vec::new();
     let mut possible_keys = Vec::new();
     for candidate in candidates(table, request.invisible) {
-        let path = candidate.path(&conditions);
-        if path.useful {
+        let of_index = conditions.paths(&candidate);
+        if of_index.iter().any(Path::is_useful) {
             possible_keys.push(index_name(table, candidate.index));
         }
-        if allowed.allows(candidate.index, path.useful) {
-            paths.push((candidate, path));
+        for path in of_index {
+            if allowed.allows(candidate.index, path.is_useful()) {
+                paths.push((candidate.clone(), path));
+            }
         }
     }
     // A range of the primary key is never worse than the whole table: its size decides nothing.
     let useful: Vec<&Path> = paths
         .iter()
         .map(|(_, path)| path)
-        .filter(|path| path.useful)
+        .filter(|path| path.is_useful())
         .collect();
     let weighs = match useful.as_slice() {
         [] => false,
@@ -108,7 +108,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bo
     };
     // An index that serves no condition and no order helps only if it covers the query. Even then a full scan
     // in key order is preferred: its cost is better known.
-    if candidate.index.is_some() && !path.useful && direction.is_none() {
+    if candidate.index.is_some() && !path.is_useful() && direction.is_none() {
         return None;
     }
     let satisfied = |position: usize| path.satisfied.contains(&position);
@@ -127,7 +127,7 @@ fn weigh(request: &Request<'_>, candidate: &Candidate<'_>, path: Path, dives: bo
         covering,
         ranges: path.ranges.len(),
         filtered: !residual.is_empty(),
-        useful: path.useful,
+        useful: path.is_useful(),
         ordered: (!request.order.is_empty()).then_some(direction.is_some()),
         limit: request.limit,
     };
@@ -180,7 +180,7 @@ impl Allowed {
         for hint in request.hints {
             let mut named = Vec::with_capacity(hint.indexes.len());
             for name in &hint.indexes {
-                named.push(find_index(request.table, name, request.invisible)?);
+                named.push(find_index(request, name)?);
             }
             if !is_about(hint) {
                 continue;
@@ -205,18 +205,19 @@ impl Allowed {
     }
 }
 
-fn find_index(table: &Table, name: &str, invisible: bool) -> Result<Option<usize>> {
+fn find_index(request: &Request<'_>, name: &str) -> Result<Option<usize>> {
+    let table = request.table;
     if name.eq_ignore_ascii_case("PRIMARY") && !matches!(table.handle, Handle::Hidden) {
         return Ok(None);
     }
     let found = table
         .indexes
         .iter()
-        .position(|index| index.is_readable_with(invisible) && types::same_name(&index.name, name));
+        .position(|index| index.is_readable_with(request.invisible) && types::same_name(&index.name, name));
     found.map(Some).ok_or_else(|| {
         Error::new(
             errno::ER_KEY_DOES_NOT_EXITS,
-            format!("Key '{name}' doesn't exist in table '{}'", table.name),
+            format!("Key '{name}' doesn't exist in table '{}'", request.alias),
         )
     })
 }

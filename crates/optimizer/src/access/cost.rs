@@ -30,7 +30,7 @@ pub fn rows_read(path: &Path, estimate: &TableEstimate<'_>, dives: bool) -> (f64
     } else {
         now.max(ROWS_MIN)
     };
-    if !path.useful {
+    if !path.is_useful() {
         return (assumed, now);
     }
     if path.points {

@@ -6,9 +6,10 @@ use schema::model::Table;
 use syntax::ast::IndexHintKind;
 use types::Result;
 
+use super::alternatives::Conditions;
 use super::choose::{Allowed, candidates, covers, index_name};
-use super::paths::{Candidate, Conditions};
-use super::{Chosen, Request, sarg, tuple};
+use super::paths::{Candidate, Path};
+use super::{Chosen, Request};
 use crate::cost;
 
 /// What is wanted of the rows of a table.
@@ -48,10 +49,7 @@ impl<C: Copy + PartialEq> Grouping<C> {
 /// The path that reads the ends of groups, if there is one that costs less than reading all rows.
 pub fn ends_of_groups(request: &Request<'_>, grouping: &Grouping<usize>) -> Result<Option<Chosen>> {
     let table = request.table;
-    let conditions = Conditions {
-        sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
-        tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
-    };
+    let conditions = Conditions::of(&request.conjuncts, table);
     // Those FOR GROUP BY too.
     let allowed = Allowed::of(request, |hint| {
         hint.for_rows || hint.kind == IndexHintKind::Ignore
@@ -82,12 +80,12 @@ fn of_index(
     if candidate.index.is_some() && !covers(candidate, request.columns, &[]) {
         return None;
     }
-    let path = candidate.path(conditions);
-    let is_satisfied = (0..request.conjuncts.len()).all(|condition| path.satisfied.contains(&condition));
-    if !is_satisfied || path.repeats {
-        return None;
-    }
-    let ranges = match path.useful {
+    let satisfies_all = |path: &Path| {
+        (0..request.conjuncts.len()).all(|condition| path.satisfied.contains(&condition)) && !path.repeats
+    };
+    let path = conditions.paths(candidate).into_iter().find(satisfies_all)?;
+    let is_useful = path.is_useful();
+    let ranges = match is_useful {
         true => path.ranges,
         false => vec![Range {
             prefix: Vec::new(),
@@ -103,7 +101,7 @@ fn of_index(
     }
     let all = request.estimate.rows as f64;
     let per_group = request.estimate.rows_per_key(candidate.index, parts)?;
-    let read = match path.useful {
+    let read = match is_useful {
         true => request.estimate.rows_in(candidate.index, &ranges, true)?,
         false => all,
     };

@@ -2,8 +2,8 @@
 //!
 //! - [`sarg`]: which conditions an index can serve ("search arguments"), and which intervals of it they
 //!   allow.
-//! - [`like`]: prefixes of LIKE. [`mod@tuple`]: several columns at once. [`paths`]: conditions combined to
-//!   ranges, index by index.
+//! - [`like`]: prefixes of LIKE. [`paths`]: conditions combined to ranges, index by index. [`alternatives`]: an OR
+//!   about several columns.
 //! - [`generated`]: expressions that are generated columns. [`multi_valued`]: arrays whose elements an index has.
 //!   [`words_of`]: words that a FULLTEXT index has.
 //! - [`mod@union`]: several indexes, for the parts of an OR.
@@ -13,6 +13,7 @@
 //!
 //! A condition that the path does not guarantee stays a filter; so does one where this is in doubt.
 
+mod alternatives;
 mod cheapest;
 mod choose;
 mod cost;
@@ -26,7 +27,6 @@ mod order;
 mod partitions;
 mod paths;
 pub mod sarg;
-mod tuple;
 mod union;
 mod words_of;
 
@@ -47,6 +47,8 @@ pub use group_ends::{Grouping, ends_of_groups};
 /// The request for a table's rows.
 pub struct Request<'a> {
     pub table: &'a Table,
+    /// The table's name in the statement, for errors.
+    pub alias: &'a str,
     /// Conditions that all rows must satisfy, over all the table's columns.
     pub conjuncts: Vec<Expr>,
     /// Offsets of the columns wanted above the scan.

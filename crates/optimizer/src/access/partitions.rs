@@ -8,17 +8,15 @@ use planner::plan::{Range, ScanPartitions};
 use schema::model::IndexPart;
 use schema::partition::function::Level;
 
-use super::paths::{Candidate, Conditions};
-use super::{Request, sarg, tuple};
+use super::Request;
+use super::alternatives::Conditions;
+use super::paths::Candidate;
 
 /// `None` for a table without partitions. `ordered`: rows must come in the order of the access path.
 pub fn of(request: &Request<'_>, ordered: bool) -> Option<Box<ScanPartitions>> {
     let table = request.table;
     let function = table.partition_function().ok().flatten()?;
-    let conditions = Conditions {
-        sargs: request.conjuncts.iter().map(|c| sarg::of(c, table)).collect(),
-        tuples: request.conjuncts.iter().map(|c| tuple::of(c, table)).collect(),
-    };
+    let conditions = Conditions::of(&request.conjuncts, table);
     let ranges = |level: &Level| -> Option<Vec<Range>> {
         let parts = level.columns.iter().map(|&column| IndexPart::whole(column));
         let candidate = Candidate {
@@ -28,8 +26,10 @@ pub fn of(request: &Request<'_>, ordered: bool) -> Option<Box<ScanPartitions>> {
             array: None,
             table,
         };
-        let path = candidate.path(&conditions);
-        path.useful.then_some(path.ranges)
+        let paths = conditions.paths(&candidate).into_iter();
+        // Reversed: of equals, the last one is the maximum.
+        let narrowest = paths.rev().max_by_key(|path| (path.fixed_parts, path.bounded))?;
+        narrowest.is_useful().then_some(narrowest.ranges)
     };
     Some(Box::new(ScanPartitions {
         named: request.named_partitions.map(<[usize]>::to_vec),

@@ -5,11 +5,10 @@ use schema::model::{IndexPart, Table};
 
 use super::interval::Interval;
 use super::sarg::{Sarg, merge_ends};
-use super::tuple::Tuples;
 use planner::plan::{Access, Range, RangeValue};
 
 /// Ranges one statement may have; beyond it a later part of the index is not used.
-const MAX_RANGES: usize = 65_536;
+pub const MAX_RANGES: usize = 65_536;
 
 /// How one index would be read.
 #[derive(Debug, Clone)]
@@ -30,12 +29,12 @@ pub struct Path {
     pub repeats: bool,
     /// Positions of conditions that need not be checked again.
     pub satisfied: Vec<usize>,
-    /// Whether any condition is used.
-    pub useful: bool,
+    /// Positions of the conditions that are used.
+    pub used: Vec<usize>,
 }
 
-/// The bounds of the part after the fixed ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The bounds of the part after the fixed ones, from the widest on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bounded {
     No,
     /// By IS NOT NULL only.
@@ -44,13 +43,19 @@ pub enum Bounded {
     BothEnds,
 }
 
-/// What each of the statement's conditions allows.
-pub struct Conditions {
-    pub sargs: Vec<Option<Sarg>>,
-    pub tuples: Vec<Option<Tuples>>,
+/// A search argument, and the position of its condition.
+pub type Numbered<'a> = (usize, &'a Sarg);
+
+/// The search arguments that there are.
+pub fn numbered<'a>(sargs: impl IntoIterator<Item = &'a Option<Sarg>>) -> Vec<Numbered<'a>> {
+    let numbered = sargs.into_iter().enumerate();
+    numbered
+        .filter_map(|(at, sarg)| Some((at, sarg.as_ref()?)))
+        .collect()
 }
 
 /// A candidate index.
+#[derive(Clone)]
 pub struct Candidate<'a> {
     pub index: Option<usize>,
     pub parts: Vec<IndexPart>,
@@ -61,8 +66,8 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// What the conditions make of this index.
-    pub fn path(&self, conditions: &Conditions) -> Path {
+    /// What search arguments make of this index.
+    pub fn path(&self, sargs: &[Numbered<'_>]) -> Path {
         let mut builder = PathBuilder {
             candidate: self,
             prefixes: vec![Vec::new()],
@@ -76,11 +81,10 @@ impl Candidate<'_> {
                 points: false,
                 repeats: false,
                 satisfied: Vec::new(),
-                useful: false,
+                used: Vec::new(),
             },
         };
-        builder.begin_with_tuples(&conditions.tuples, &conditions.sargs);
-        builder.build(&conditions.sargs);
+        builder.build(sargs);
         match self.array {
             Some(part) => builder.path.of_elements(part),
             None => builder.path,
@@ -96,32 +100,9 @@ struct PathBuilder<'a> {
 }
 
 impl PathBuilder<'_> {
-    /// Fixes the leading parts by rows of values, unless single conditions do.
-    fn begin_with_tuples(&mut self, tuples: &[Option<Tuples>], sargs: &[Option<Sarg>]) {
-        let fixed_alone = |column: usize| best_points(column, sargs).is_some();
-        for (condition, tuples) in tuples.iter().enumerate() {
-            let Some(tuples) = tuples else {
-                continue;
-            };
-            let Some(prefixes) = tuples.prefixes(&self.candidate.parts) else {
-                continue;
-            };
-            if tuples.rows.len() > MAX_RANGES || tuples.columns.iter().all(|&column| fixed_alone(column)) {
-                continue;
-            }
-            self.prefixes = prefixes;
-            self.path.fixed_parts = tuples.columns.len();
-            self.path.useful = true;
-            if tuples.exact {
-                self.path.satisfied.push(condition);
-            }
-            return;
-        }
-    }
-
-    fn build(&mut self, sargs: &[Option<Sarg>]) {
+    fn build(&mut self, sargs: &[Numbered<'_>]) {
         let candidate = self.candidate;
-        for part in candidate.parts.get(self.path.fixed_parts..).unwrap_or_default() {
+        for part in &candidate.parts {
             if let Some((condition, sarg)) = best_points(part.column, sargs)
                 && self.prefixes.len().saturating_mul(sarg.intervals.len()) <= MAX_RANGES
             {
@@ -153,7 +134,7 @@ impl PathBuilder<'_> {
         };
         self.prefixes = self.prefixes.iter().flat_map(combine).collect();
         self.path.fixed_parts += 1;
-        self.path.useful = true;
+        self.path.used.push(condition);
         if values.len() == 1 {
             self.path.constant_columns.push(part.column);
         }
@@ -164,24 +145,17 @@ impl PathBuilder<'_> {
     }
 
     /// Ranges of the first part that is not fixed.
-    fn bound(&mut self, part: &IndexPart, sargs: &[Option<Sarg>]) -> Option<Vec<Interval>> {
-        let of_part = |(position, sarg): (usize, &Option<Sarg>)| {
-            let sarg = sarg.as_ref().filter(|sarg| sarg.column == part.column)?;
-            Some((position, sarg.clone()))
-        };
-        let ranges: Vec<(usize, Sarg)> = sargs.iter().enumerate().filter_map(of_part).collect();
+    fn bound(&mut self, part: &IndexPart, sargs: &[Numbered<'_>]) -> Option<Vec<Interval>> {
+        let of_part = |(_, sarg): &&Numbered<'_>| sarg.column == part.column;
+        let ranges: Vec<Numbered<'_>> = sargs.iter().filter(of_part).copied().collect();
         let whole = part.prefix.is_none();
-        let mut used: Vec<usize> = Vec::new();
+        let mut used: Vec<Numbered<'_>> = Vec::new();
         let mut chosen: Option<Vec<Interval>> = None;
         // The two ends of a range are often two conditions.
-        'pairs: for (low_at, low) in &ranges {
-            for (high_at, high) in &ranges {
-                if let Some(merged) = merge_ends(low, high) {
-                    used = [(low_at, low), (high_at, high)]
-                        .iter()
-                        .filter(|(_, sarg)| sarg.exact)
-                        .map(|(at, _)| **at)
-                        .collect();
+        'pairs: for low in &ranges {
+            for high in &ranges {
+                if let Some(merged) = merge_ends(low.1, high.1) {
+                    used = vec![*low, *high];
                     chosen = Some(vec![merged]);
                     break 'pairs;
                 }
@@ -192,21 +166,22 @@ impl PathBuilder<'_> {
             let both = ranges
                 .iter()
                 .find(|(_, sarg)| ends(&sarg.intervals) == Bounded::BothEnds);
-            let (at, sarg) = both.or(ranges.first())?;
-            used.extend(sarg.exact.then_some(*at));
-            chosen = Some(sarg.intervals.clone());
+            let best = both.or(ranges.first())?;
+            used.push(*best);
+            chosen = Some(best.1.intervals.clone());
         }
         let mut intervals = chosen?;
         if self.prefixes.len().saturating_mul(intervals.len()) > MAX_RANGES {
             return None;
         }
         if whole {
-            self.path.satisfied.extend(used);
+            let exact = used.iter().filter(|(_, sarg)| sarg.exact);
+            self.path.satisfied.extend(exact.map(|(at, _)| *at));
         } else {
             intervals.iter_mut().for_each(include_ends);
         }
         self.path.bounded = ends(&intervals);
-        self.path.useful = true;
+        self.path.used.extend(used.iter().map(|(at, _)| *at));
         Some(intervals)
     }
 
@@ -248,14 +223,16 @@ impl PathBuilder<'_> {
     }
 }
 
-/// The conditions that give a column the fewest values.
-fn best_points(column: usize, sargs: &[Option<Sarg>]) -> Option<(usize, &Sarg)> {
-    sargs
-        .iter()
-        .enumerate()
-        .filter_map(|(position, sarg)| Some((position, sarg.as_ref()?)))
-        .filter(|(_, sarg)| sarg.column == column && sarg.is_points())
-        .min_by_key(|(_, sarg)| sarg.intervals.len())
+/// The condition that gives a column the fewest values.
+fn best_points<'a>(column: usize, sargs: &[Numbered<'a>]) -> Option<Numbered<'a>> {
+    let of_column = |(_, sarg): &&Numbered<'a>| sarg.column == column && sarg.is_points();
+    let points = sargs.iter().filter(of_column).copied();
+    points.min_by_key(|(_, sarg)| sarg.intervals.len())
+}
+
+/// Whether a condition gives a column one value.
+pub fn single_value(column: usize, sargs: &[Numbered<'_>]) -> bool {
+    best_points(column, sargs).is_some_and(|(_, sarg)| sarg.intervals.len() == 1)
 }
 
 fn range(mut prefix: Vec<RangeValue>, interval: &Interval) -> Range {
@@ -319,10 +296,32 @@ impl Path {
     fn of_elements(self, part: usize) -> Self {
         let is_fixed = self.fixed_parts > part;
         Self {
-            useful: self.useful && is_fixed,
+            used: if is_fixed { self.used } else { Vec::new() },
             repeats: self.ranges.len() > 1 || self.ranges.iter().any(has_words),
             ..self
         }
+    }
+
+    /// Whether it reads less than all entries.
+    pub fn is_useful(&self) -> bool {
+        !self.used.is_empty()
+    }
+
+    /// Adds the ranges of another path by the same index.
+    pub fn extend(&mut self, other: Self) {
+        self.ranges.extend(other.ranges);
+        // Few fixed parts and wide bounds decide how much is read.
+        (self.fixed_parts, self.bounded) =
+            (self.fixed_parts, self.bounded).min((other.fixed_parts, other.bounded));
+        self.combinations += other.combinations;
+        let in_both = |of_other: &[usize], one: &usize| of_other.contains(one);
+        self.constant_columns
+            .retain(|column| in_both(&other.constant_columns, column));
+        self.satisfied
+            .retain(|condition| in_both(&other.satisfied, condition));
+        self.used.retain(|condition| in_both(&other.used, condition));
+        self.points &= other.points;
+        self.repeats |= other.repeats;
     }
 
     /// The keys of a path of points only.
@@ -351,7 +350,7 @@ impl Path {
             (Some(index), _) if self.repeats => Access::Union {
                 parts: self.parts_of_union(index),
             },
-            (None, _) if !self.useful => Access::Full { reverse },
+            (None, _) if !self.is_useful() => Access::Full { reverse },
             (None, true) => Access::PrimaryPoints { keys: self.keys() },
             (None, false) => Access::PrimaryRanges {
                 ranges: self.ranges.clone(),

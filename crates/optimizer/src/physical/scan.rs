@@ -125,6 +125,7 @@ pub fn request<'r>(
     let offset = |(id, descending): &(ColumnId, bool)| Some((get.offset(*id)?, *descending));
     Request {
         table: &get.table,
+        alias: &get.alias,
         conjuncts,
         columns,
         order: want

@@ -31,6 +31,7 @@ pub fn build(builder: &Builder<'_>, target: LogicalTarget) -> Result<Target> {
     let columns: Vec<usize> = (0..get.table.columns.len()).collect();
     let request = Request {
         table: &get.table,
+        alias: &get.alias,
         conjuncts: over_offsets(gate.conjuncts, &get),
         columns: &columns,
         order: plain.collect::<Option<_>>().unwrap_or_default(),

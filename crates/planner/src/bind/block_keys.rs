@@ -9,7 +9,7 @@ use super::bound_block::OrderNames;
 use super::bound_query::as_it_stands;
 use super::context::{Aggregates, Context, invalid_group_function};
 use super::name_lookup::ColumnsThenItems;
-use super::names::{GROUP_STATEMENT, ORDER_CLAUSE};
+use super::names::{GROUP_STATEMENT, ORDER_CLAUSE, unknown_place};
 use super::output::Item;
 use super::{Binder, name_lookup, resolution};
 use crate::errno::ER_AGGREGATE_ORDER_NON_AGG_QUERY;
@@ -152,12 +152,7 @@ pub fn has_aggregates_to_show(select: &Select) -> bool {
 fn ordinal<'i>(digits: &str, items: &'i [Item], clause: &str) -> Result<&'i Item> {
     let position: Option<usize> = digits.parse().ok();
     let item = position.and_then(|p| p.checked_sub(1)).and_then(|p| items.get(p));
-    item.ok_or_else(|| {
-        Error::new(
-            errno::ER_BAD_FIELD_ERROR,
-            format!("Unknown column '{digits}' in '{clause}'"),
-        )
-    })
+    item.ok_or_else(|| unknown_place(digits, clause))
 }
 
 fn is_any_value(expr: &ast::Expr) -> bool {

@@ -38,9 +38,10 @@ pub fn operators(
         .collect();
     // The rows of other queries come from a temporary table.
     if bound.distinct || !bound.keys.is_empty() || !bound.windows.borrow().is_empty() {
-        results
-            .iter_mut()
-            .for_each(|result| result.is_chosen_time = false);
+        for result in &mut results {
+            result.is_chosen_time = false;
+            result.is_reference = false;
+        }
     }
     let shown: Vec<Expr> = bound.items.iter().map(|item| item.expr.clone()).collect();
     for (result, item) in results.iter_mut().zip(&bound.items) {
@@ -49,10 +50,13 @@ pub fn operators(
         }
         result.is_stored |= bound.is_stored_document(item);
     }
-    let aggregates: Vec<bool> = bound
+    let of_groups: Vec<(bool, bool)> = bound
         .items
         .iter()
-        .map(|item| bound.is_aggregate(&item.expr))
+        .map(|item| {
+            let is_rolled_key = is_rolled && bound.keys.contains(&item.expr);
+            (bound.is_aggregate(&item.expr), is_rolled_key)
+        })
         .collect();
     let stored: Vec<bool> = bound.items.iter().map(|item| bound.is_stored(item)).collect();
     let is_merged = limit.count.is_none() && bound.can_be_merged();
@@ -109,20 +113,18 @@ pub fn operators(
         let (projected, ids) = projected(binder, rows, &exprs);
         (projected, ids, false)
     };
-    let columns = ids
-        .into_iter()
-        .zip(&exprs)
-        .zip(shown)
-        .zip(results)
-        .zip(aggregates);
-    let columns = columns.map(|((((id, expr), shown), result), is_aggregate)| QueryColumn {
-        is_aggregate,
-        id,
-        ty: expr.ty(),
-        nullable: result.nullable,
-        expr: shown,
-        result,
-    });
+    let columns = ids.into_iter().zip(&exprs).zip(shown).zip(results).zip(of_groups);
+    let columns = columns.map(
+        |((((id, expr), shown), result), (is_aggregate, is_rolled_key))| QueryColumn {
+            is_aggregate,
+            is_rolled_key,
+            id,
+            ty: expr.ty(),
+            nullable: result.nullable,
+            expr: shown,
+            result,
+        },
+    );
     Ok(BoundQuery {
         root,
         columns: columns.collect(),

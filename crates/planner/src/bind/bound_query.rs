@@ -44,6 +44,8 @@ pub struct QueryColumn {
     pub expr: Expr,
     /// It is the result of an aggregate of the query, and nothing else.
     pub is_aggregate: bool,
+    /// It is a key of GROUP BY ... WITH ROLLUP, and nothing else.
+    pub is_rolled_key: bool,
     pub result: ResultColumn,
 }
 

@@ -269,6 +269,7 @@ fn recursion(
     let mut columns = named_columns(seed.relation_columns(), &table.columns)?;
     for (column, of_seed) in columns.iter_mut().zip(&seed.columns) {
         column.nullable = true;
+        column.is_merged = false;
         column.set_stored(of_seed.ty);
     }
     let seed = binder.in_types(seed, &types);

@@ -5,18 +5,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use schema::definition::Ddl;
+use schema::definition::{Ddl, TableName};
 use schema::limits;
 use schema::model::{Column, Default};
 use schema::privilege::{Privilege, PrivilegeSet};
 use syntax::ast::{CreateSelect, CreateTable, DuplicateRows, QueryBody, TableElement};
-use types::{Error, Result, SqlType, TypeKind, errno};
+use types::{Error, Result, SqlType, TypeKind};
 
 use super::write::refuse_generated_column;
 use super::{Binder, column, create_table, foreign_key, query_definition};
 use crate::command::{Command, CreateTableSelect};
+use crate::errno::ER_CANT_UPDATE_TABLE_IN_CREATE_TABLE_SELECT;
 use crate::foreign_key::RowChanges;
-use crate::logical::{LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
+use crate::logical::{Logical, LogicalInsert, LogicalInsertMode, LogicalInsertSource, LogicalStatement};
 
 /// The statement with its columns spelled as the query spells them.
 fn spelled_as_selected<'a>(create: &'a CreateTable, names: &[String]) -> Cow<'a, CreateTable> {
@@ -35,6 +36,28 @@ fn spelled_as_selected<'a>(create: &'a CreateTable, names: &[String]) -> Cow<'a,
     create
 }
 
+/// Error 1746 if the query locks rows FOR UPDATE.
+fn check_not_locking(binder: &Binder<'_>, query: &Logical, created: &TableName) -> Result<()> {
+    let mut locked = None;
+    query.walk(&mut |rel| {
+        if let Logical::Get(get) = rel
+            && get.locking.is_some_and(|locking| locking.exclusive)
+        {
+            locked.get_or_insert_with(|| binder.accesses.name_of(&get.table));
+        }
+    });
+    match locked {
+        None => Ok(()),
+        Some(table) => Err(Error::new(
+            ER_CANT_UPDATE_TABLE_IN_CREATE_TABLE_SELECT,
+            format!(
+                "Can't update table '{table}' while '{}' is being created.",
+                created.name
+            ),
+        )),
+    }
+}
+
 pub(super) fn bind_create_table_select(
     binder: &Binder<'_>,
     create: &CreateTable,
@@ -47,6 +70,7 @@ pub(super) fn bind_create_table_select(
     };
     (binder.env.check_table)(&name.database, &name.name, needs.into())?;
     let bound = binder.query(&select.query, None)?;
+    check_not_locking(binder, &bound.root, &name)?;
     let target = query_definition::Target::Table {
         zero_dates: !binder.env.sql_mode.no_zero_date,
     };
@@ -76,10 +100,7 @@ pub(super) fn bind_create_table_select(
         .iter()
         .find(|column| types::name::is_too_long(&column.name))
     {
-        return Err(Error::new(
-            errno::ER_WRONG_COLUMN_NAME,
-            format!("Incorrect column name '{}'", column.name),
-        ));
+        return Err(Error::wrong_column_name(&column.name));
     }
     limits::check_distinct_columns(selected.iter().map(|column| column.name.as_str()))?;
     let names: Vec<String> = selected.iter().map(|column| column.name.clone()).collect();

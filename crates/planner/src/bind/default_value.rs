@@ -219,15 +219,21 @@ pub(super) fn check_again(binder: &Binder<'_>, column: &Column) -> Result<()> {
     let value = Value::String(text.clone());
     let from = SqlType::varchar(text.len() as u32, types::Collation::DEFAULT);
     let label = &column.name;
-    as_inserted(binder, (value.clone(), &from, &column.ty, label));
+    if !mode.strict {
+        as_inserted(binder, (value, &from, &column.ty, label));
+        return Ok(());
+    }
     let context = EvalContext {
         sql_mode: mode,
         strictness: Strictness::Error,
         ..EvalContext::default()
     };
-    match mode.strict && assign::value(value, &from, &column.ty, label, 1, &context).is_err() {
-        true => Err(invalid(label)),
-        false => Ok(()),
+    match assign::value(value, &from, &column.ty, label, 1, &context) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            warn_of_failure(binder, error);
+            Err(invalid(label))
+        }
     }
 }
 

@@ -412,7 +412,24 @@ impl Binder<'_> {
             }
             args.push(self.escape_or_backslash(escape)?);
         }
+        if self.env.sql_mode.no_backslash_escapes {
+            self.put_escape(&mut args)?;
+        }
         self.negatable("like", args, negated)
+    }
+
+    /// In the mode NO_BACKSLASH_ESCAPES: LIKE without ESCAPE has no escape character, and a written one may not be
+    /// empty. The expression says so itself, because those that make ranges of it know no modes.
+    fn put_escape(&self, args: &mut Vec<Expr>) -> Result<()> {
+        let escape = match args.len() {
+            3 => {
+                let written = args.drain(2..).collect();
+                self.call("escape character", written)?
+            }
+            _ => Expr::literal(Value::from(""), SqlType::varchar(1, self.types.collation)),
+        };
+        args.push(escape);
+        Ok(())
     }
 
     /// ESCAPE NULL is ESCAPE '\\', in all modes.
@@ -538,7 +555,10 @@ impl Binder<'_> {
         if let ("char", [.., ast::Expr::Keyword(charset)]) = (lower.as_str(), args) {
             collation::charset_of_expression(self, charset)?;
         }
-        if let ("any_value", [arg]) = (lower.as_str(), args) {
+        if lower == "any_value" {
+            let [arg] = args else {
+                return Err(bind::wrong_count(name));
+            };
             return self.any_value(arg, context);
         }
         if lower == "grouping" && !context.grouped {

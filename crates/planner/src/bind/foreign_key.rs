@@ -24,15 +24,13 @@ pub(super) fn keys_for(
     let Some(plan) = ForeignKeyPlan::of(&binder.env.schema, table, changes) else {
         return Ok(None);
     };
-    for (position, keyed) in plan.tables.iter().enumerate() {
-        if position > 0 {
-            expressions(&keyed.table)?;
-            binder.accesses.add_implied(&keyed.table, LockMode::Write);
-        }
-        for parent in keyed.parents.iter().filter_map(|key| key.parent.as_ref()) {
-            expressions(&parent.table)?;
-            binder.accesses.add_implied(&parent.table, LockMode::Read);
-        }
+    for (table, is_changed) in plan.led_to() {
+        expressions(&table)?;
+        let lock = match is_changed {
+            true => LockMode::Write,
+            false => LockMode::Read,
+        };
+        binder.accesses.add_implied(&table, lock);
     }
     Ok(Some(Arc::new(plan)))
 }

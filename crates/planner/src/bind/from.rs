@@ -232,10 +232,20 @@ impl Binder<'_> {
         }
         let columns = named_columns(query.relation_columns(), &table.columns)?;
         let mut root = hints::of_derived(self, query.root, &table.alias);
-        if self.assigns && !reaches_left && assigns(&root) {
-            root = self.made_at_once(root);
+        if !reaches_left {
+            root = self.with_effects(root, query.is_merged);
         }
         Ok(From::of_columns(root, &table.alias, columns, reaches_left))
+    }
+
+    /// The rows of a derived table or view. MySQL stores those of a query that it does not merge into the one around it,
+    /// with all columns, whether or not these are used: `SELECT 1 FROM (SELECT GET_LOCK('a', 1)) t` takes the lock.
+    pub(super) fn with_effects(&self, root: Logical, is_merged: bool) -> Logical {
+        let assigns = self.assigns && any_expression(&root, functions::assigns);
+        if assigns || !is_merged && any_expression(&root, functions::has_effects) {
+            return self.made_at_once(root);
+        }
+        root
     }
 
     /// Rows that are all made before the first of them is used: what they assign to variables is seen by the query
@@ -322,11 +332,11 @@ fn may_name_others(table: &TableRef) -> bool {
     }
 }
 
-/// Whether rows assign to variables.
-fn assigns(rel: &Logical) -> bool {
-    let mut assigns = false;
-    rel.walk(&mut |rel| rel.expressions(&mut |expr| assigns |= functions::assigns(expr)));
-    assigns
+/// Whether an expression of the query, or of one in it, is such.
+fn any_expression(rel: &Logical, is_such: impl Fn(&Expr) -> bool) -> bool {
+    let mut any = false;
+    rel.walk(&mut |rel| rel.expressions(&mut |expr| any |= is_such(expr)));
+    any
 }
 
 /// The relations to the left of the next one.

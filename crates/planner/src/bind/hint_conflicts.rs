@@ -94,7 +94,7 @@ pub(super) fn without_conflicts(binder: &Binder<'_>, mut hints: Vec<Hint>) -> Ve
 }
 
 fn is_left(binder: &Binder<'_>, hint: &mut Hint, seen: &mut Seen) -> bool {
-    let refuse = |shown: String| binder.warn_each_time(conflict(&shown));
+    let refuse = |shown: String| binder.warn_of_hint(conflict(&shown));
     match hint {
         Hint::Strategy { name, block, tables } if tables.is_empty() => {
             let is_new = seen.is_new(name, "", "");
@@ -169,23 +169,20 @@ fn is_index_hint_left(
     let shown = format!("{name}({}{gap}{})", printed(table), quoted.join(", "));
     if name == "INDEX_MERGE" && indexes.len() == 1 {
         let message = format!("Invalid number of arguments for hint {shown}");
-        binder.warn_each_time(Warning::warning(3614, message));
+        binder.warn_of_hint(Warning::warning(3614, message));
         return false;
     }
-    // Which of the indexes are merged or scanned: a hint is about the table.
-    let is_about_table =
-        use_of != IndexUse::Way || name.ends_with("INDEX_MERGE") || name.ends_with("SKIP_SCAN");
-    if is_about_table {
+    if is_about_table(name, use_of) {
         let is_new = seen.is_new_use(name, &table.name, indexes);
         if !is_new {
-            binder.warn_each_time(conflict(&shown));
+            binder.warn_of_hint(conflict(&shown));
         }
         return is_new;
     }
     if indexes.is_empty() {
         let is_new = seen.is_new(name, &table.name, "");
         if !is_new {
-            binder.warn_each_time(conflict(&shown));
+            binder.warn_of_hint(conflict(&shown));
         }
         return is_new;
     }
@@ -193,11 +190,17 @@ fn is_index_hint_left(
         let is_new = seen.is_new(name, &table.name, index);
         if !is_new {
             let shown = format!("{name}({} `{index}` )", printed(table));
-            binder.warn_each_time(conflict(&shown));
+            binder.warn_of_hint(conflict(&shown));
         }
         is_new
     });
     !indexes.is_empty()
+}
+
+/// Whether a hint is about its table, and the indexes say how: which of them are used, merged or scanned. Others are about each
+/// index, or about the table if they name none.
+pub fn is_about_table(name: &str, use_of: IndexUse) -> bool {
+    use_of != IndexUse::Way || name.ends_with("INDEX_MERGE") || name.ends_with("SKIP_SCAN")
 }
 
 fn of_block(block: Option<&String>) -> String {

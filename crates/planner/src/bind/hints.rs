@@ -34,6 +34,8 @@ pub struct BlockHints {
 /// A block and the hints for it.
 struct BlockOfHints {
     number: usize,
+    /// What warnings call it: its QB_NAME, or `select#` and its number.
+    name: String,
     hints: Vec<Hint>,
 }
 
@@ -52,7 +54,7 @@ pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
         let known = state.names.iter().find(|known| known.eq_ignore_ascii_case(name));
         if names.len() > 1 || known.is_some() {
             let name = known.unwrap_or(name);
-            binder.warn_each_time(hint_conflicts::conflict(&format!("QB_NAME(`{name}`)")));
+            binder.warn_of_hint(hint_conflicts::conflict(&format!("QB_NAME(`{name}`)")));
             continue;
         }
         names.push(name.clone());
@@ -75,7 +77,12 @@ pub(super) fn enter_block(binder: &Binder<'_>, hints: Option<&Hints>) {
     own.extend(here.into_iter().map(|(_, hint)| hint));
     let own = hint_conflicts::without_conflicts(binder, own);
     report_resource_group(binder, &own, number);
-    state.blocks.push(BlockOfHints { number, hints: own });
+    let name = names.pop().unwrap_or_default();
+    state.blocks.push(BlockOfHints {
+        number,
+        name,
+        hints: own,
+    });
     if let Some(error) = hints.and_then(|hints| hints.error.as_ref()) {
         binder.warn_each_time(Warning::warning(errno::ER_PARSE_ERROR, error));
     }
@@ -110,7 +117,7 @@ fn report_resource_group(binder: &Binder<'_>, hints: &[Hint], block: usize) {
             format!("Resource Group '{name}' does not exist."),
         ),
     };
-    binder.warn_each_time(Warning::warning(code, message));
+    binder.warn_of_hint(Warning::warning(code, message));
 }
 
 pub(super) fn leave_block(binder: &Binder<'_>) {
@@ -120,7 +127,7 @@ pub(super) fn leave_block(binder: &Binder<'_>) {
 /// Hints for blocks that the statement does not have.
 pub(super) fn report_unknown_blocks(binder: &Binder<'_>) {
     for (block, hint) in std::mem::take(&mut binder.hints.borrow_mut().addressed) {
-        binder.warn_each_time(Warning::warning(
+        binder.warn_of_hint(Warning::warning(
             3127,
             format!(
                 "Query block name `{block}` is not found for {} hint",
@@ -140,12 +147,12 @@ pub(super) fn time_limit(binder: &Binder<'_>, is_statement: bool) -> Option<Dura
             continue;
         };
         if !is_statement {
-            binder.warn_each_time(Warning::warning(
+            binder.warn_of_hint(Warning::warning(
                 ER_UNSUPPORTED_MAX_EXECUTION_TIME,
                 "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only",
             ));
         } else if limit.is_some() {
-            binder.warn_each_time(hint_conflicts::conflict(&format!("MAX_EXECUTION_TIME({ms})")));
+            binder.warn_of_hint(hint_conflicts::conflict(&format!("MAX_EXECUTION_TIME({ms})")));
         } else {
             limit = Some(*ms);
         }
@@ -266,7 +273,7 @@ pub(super) fn check_hinted_names(binder: &Binder<'_>, scope: &Scope) {
     for hint in &block.hints {
         let name = name_of(hint);
         let unresolved = |what: String| {
-            binder.warn_each_time(Warning::warning(
+            binder.warn_of_hint(Warning::warning(
                 ER_UNRESOLVED_HINT_NAME,
                 format!("Unresolved name {what} for {name} hint"),
             ));
@@ -285,13 +292,20 @@ pub(super) fn check_hinted_names(binder: &Binder<'_>, scope: &Scope) {
             }
             Hint::Strategy { tables, .. } => {
                 for table in tables.iter().filter(|table| relation(table).is_none()) {
-                    unresolved(format!("`{}`@`select#{}`", table.name, block.number));
+                    unresolved(format!("`{}`@`{}`", table.name, block.name));
                 }
             }
-            Hint::Index { table, indexes, .. } => {
-                let of = format!("`{}`@`select#{}`", table.name, block.number);
+            Hint::Index {
+                name,
+                use_of,
+                table,
+                indexes,
+                ..
+            } => {
+                let names_table = indexes.is_empty() || hint_conflicts::is_about_table(name, *use_of);
+                let of = format!("`{}`@`{}`", table.name, block.name);
                 let found = relation(table);
-                if found.is_none() {
+                if found.is_none() && names_table {
                     unresolved(of.clone());
                 }
                 for index in indexes {

@@ -278,6 +278,7 @@ fn rows_of_queries(
         let (root, ids) = block_operators::projected(binder, subqueries.applied_to(row), &exprs);
         let columns = ids.into_iter().zip(exprs).map(|(id, expr)| QueryColumn {
             is_aggregate: false,
+            is_rolled_key: false,
             id,
             ty: expr.ty(),
             nullable: expr.nullable(),

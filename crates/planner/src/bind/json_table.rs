@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use functions::json_table::{JsonTable, Level, ORDINALITY, OnCondition};
 use syntax::ast::{JsonTableColumn, JsonTableCondition, TypeName};
-use types::{Error, Result, SqlType, TypeKind, errno};
+use types::{Error, Result, SqlType, TypeKind};
 
 use super::context::Context;
 use super::from_place::{From, FromPlace, named_columns};
@@ -39,10 +39,7 @@ pub(super) fn bind_json_table(
     let mut columns = Vec::new();
     let root = json_level(binder, &written.root, &mut columns)?;
     if let Some(wrong) = columns.iter().find(|column| column.name.ends_with(' ')) {
-        return Err(Error::new(
-            errno::ER_WRONG_COLUMN_NAME,
-            format!("Incorrect column name '{}'", wrong.name),
-        ));
+        return Err(Error::wrong_column_name(&wrong.name));
     }
     let types = columns.iter().map(|column| column.ty).collect();
     let table = JsonTable::new(&written.alias, root, types)?;

@@ -197,6 +197,7 @@ fn list_condition(
     columns: &[(String, SqlType)],
 ) -> Result<(Expr, subqueries::Subqueries)> {
     binder.new_columns(columns.len());
+    binder.types.is_in_query.set(true);
     let names = names::ListNames { columns };
     let subqueries = subqueries::Subqueries::default();
     let context = context::Context {
@@ -477,6 +478,14 @@ impl<'a> Binder<'a> {
     pub fn warn_each_time(&self, warning: Warning) {
         self.not_cacheable();
         self.warn_of_text(warning);
+    }
+
+    /// A warning about a hint. A view has none of the hints of its query: CREATE VIEW only says which of them cannot be
+    /// read.
+    pub fn warn_of_hint(&self, warning: Warning) {
+        if self.defined.is_none() {
+            self.warn_each_time(warning);
+        }
     }
 
     /// A warning of what the text says, which MySQL gives as it reads the text: PREPARE gives it, and executions of

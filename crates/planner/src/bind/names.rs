@@ -147,6 +147,19 @@ pub fn unknown_without_tables(name: &ColumnName, clause: &str) -> Error {
     )
 }
 
+/// Error 1054 about a number in GROUP BY or ORDER BY that is the place of no select item.
+pub fn unknown_place(digits: &str, clause: &str) -> Error {
+    Error::new(
+        errno::ER_BAD_FIELD_ERROR,
+        format!("Unknown column '{digits}' in '{clause}'"),
+    )
+}
+
+/// Whether an error of a query around says that it does not have a name; 1109 is that of a query without tables.
+pub fn is_unknown(error: &Error) -> bool {
+    matches!(error.code, errno::ER_BAD_FIELD_ERROR | errno::ER_UNKNOWN_TABLE)
+}
+
 /// Error 1052.
 pub fn ambiguous_column(name: &str, clause: &str) -> Error {
     Error::new(errno::ER_NON_UNIQ_ERROR, ambiguous_text(name, clause))

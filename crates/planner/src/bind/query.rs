@@ -12,7 +12,7 @@ use super::bound_query::{
     operator, too_many_parts,
 };
 use super::context::{Aggregates, Context};
-use super::names::{Names, ORDER_CLAUSE, Within, ambiguous_column, full_name, unknown_column};
+use super::names::{Names, ORDER_CLAUSE, Within, ambiguous_column, full_name, unknown_column, unknown_place};
 use super::subqueries::Subqueries;
 use super::{Binder, common_table, limit, parameter, select};
 use crate::logical::{
@@ -74,7 +74,9 @@ impl Binder<'_> {
             return Err(too_many_parts());
         }
         self.query_depth.set(depth + 1);
+        let around = self.types.is_in_query.replace(true);
         let bound = bind();
+        self.types.is_in_query.set(around);
         self.query_depth.set(depth);
         bound
     }
@@ -360,12 +362,9 @@ impl Binder<'_> {
                 ast::Expr::Number(NumberText::Integer(digits)) => {
                     let at: Option<usize> = digits.parse().ok();
                     let column = at.and_then(|at| query.columns.get(at.checked_sub(1)?));
-                    column.map(QueryColumn::column).ok_or_else(|| {
-                        Error::new(
-                            errno::ER_BAD_FIELD_ERROR,
-                            format!("Unknown column '{digits}' in '{ORDER_CLAUSE}'"),
-                        )
-                    })?
+                    column
+                        .map(QueryColumn::column)
+                        .ok_or_else(|| unknown_place(digits, ORDER_CLAUSE))?
                 }
                 expr => self.scalar(expr, &context)?,
             };

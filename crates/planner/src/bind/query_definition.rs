@@ -85,20 +85,12 @@ fn column_of_query(
     target: Target,
 ) -> Column {
     let result = &column.result;
-    if let Some(stored) = stored_column(binder, column) {
-        let default = match stored.default {
-            _ if stored.makes_ids() => Default::Literal("0".to_owned()),
-            // A temporary table keeps no default that is computed.
-            Default::Now if result.is_stored && column.nullable => Default::Null,
-            Default::Now if result.is_stored => Default::Literal(implicit(&column.ty)),
-            // An outer join makes it nullable, and still it has no default.
-            Default::None if column.nullable && !stored.nullable => Default::Dropped,
-            default => default,
-        };
+    if let Some((stored, of)) = stored_column(binder, column) {
+        let is_direct = of == Origin::Table && !result.is_stored;
         return Column {
-            default,
-            on_update_now: stored.on_update_now && !result.is_stored,
-            explicit_collation: stored.explicit_collation,
+            default: default_of(&stored, of, column, target),
+            on_update_now: stored.on_update_now && is_direct,
+            explicit_collation: stored.explicit_collation && of == Origin::Table,
             comment: stored.comment,
             ..Column::plain(&result.name, stored.ty, column.nullable)
         };
@@ -109,6 +101,10 @@ fn column_of_query(
             length: 20,
             ..column.ty
         },
+        // A key, or NULL.
+        _ if column.is_rolled_key => stored_type(column.ty, Source::Choice, target, || {
+            binder.env.group_concat_max_len
+        }),
         _ => {
             let (ty, source) = match referenced_type(column, written) {
                 Some(ty) => (ty, Source::Reference),
@@ -125,16 +121,52 @@ fn column_of_query(
             stored_type(ty, source, target, || binder.env.group_concat_max_len)
         }
     };
-    let zero_dates = target != (Target::Table { zero_dates: false });
-    let is_date = matches!(ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
-    let has_default =
-        !column.nullable && !ty.is_blob_or_text() && ty.kind != TypeKind::Json && (zero_dates || !is_date);
     Column {
-        default: match has_default {
-            true => Default::Literal(implicit(&ty)),
-            false => Default::None,
+        default: match column.nullable || ty.is_blob_or_text() || ty.kind == TypeKind::Json {
+            true => Default::None,
+            false => implicit_default(&ty, target),
         },
         ..Column::plain(&result.name, ty, column.nullable)
+    }
+}
+
+/// What a query's column is a column of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Table,
+    /// A view or derived table that is merged into the query.
+    Merged,
+    /// `information_schema`, where most of MySQL's own tables are views.
+    System,
+}
+
+/// The default of a column of a table or view, in what is defined by a query of it.
+fn default_of(stored: &Column, of: Origin, column: &QueryColumn, target: Target) -> Default {
+    let loses = match stored.default {
+        // A temporary table keeps no default that is computed.
+        Default::Now => of != Origin::Table || column.result.is_stored,
+        Default::Literal(_) => of == Origin::System || (of == Origin::Merged && target != Target::View),
+        _ => stored.makes_ids() && of == Origin::Merged && target != Target::View,
+    };
+    match &stored.default {
+        _ if loses && column.nullable => Default::Null,
+        // For the zero that a temporary table has, MySQL fails where it is not allowed.
+        Default::Now if loses && of == Origin::Table => Default::Literal(implicit(&stored.ty)),
+        _ if loses => implicit_default(&stored.ty, target),
+        _ if stored.makes_ids() && stored.nullable => Default::Null,
+        _ if stored.makes_ids() => Default::Literal("0".to_owned()),
+        // An outer join makes it nullable, and still it has no default.
+        Default::None if column.nullable && !stored.nullable => Default::Dropped,
+        default => default.clone(),
+    }
+}
+
+/// The default of a column that is never NULL and has no default of its own.
+fn implicit_default(ty: &SqlType, target: Target) -> Default {
+    let zero_dates = target != (Target::Table { zero_dates: false });
+    match ty.kind {
+        TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp if !zero_dates => Default::None,
+        _ => Default::Literal(implicit(ty)),
     }
 }
 
@@ -144,7 +176,7 @@ pub(super) fn is_stored(binder: &Binder<'_>, column: &QueryColumn) -> bool {
 }
 
 /// The definition of the column of a table or view that a query's column simply is.
-fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
+fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<(Column, Origin)> {
     let result = &column.result;
     if result.original_table.is_empty() || result.database.is_empty() {
         return None;
@@ -156,27 +188,13 @@ fn stored_column(binder: &Binder<'_>, column: &QueryColumn) -> Option<Column> {
     if is_too_long || stored.ty.as_operand() != column.ty.as_operand() {
         return None;
     }
-    // Most of MySQL's own tables there are views.
-    let is_view = table.view.is_some() || table.database == "information_schema";
-    Some(match is_view {
-        true => through_view(stored.clone()),
-        false => stored.clone(),
-    })
-}
-
-/// A column of a view has the default of its type where that of the table has a value.
-fn through_view(column: Column) -> Column {
-    let default = match column.default {
-        Default::Literal(_) | Default::Now if column.nullable => Default::Null,
-        Default::Literal(_) | Default::Now => Default::Literal(implicit(&column.ty)),
-        other => other,
+    let of = match table.view {
+        _ if table.database == "information_schema" => Origin::System,
+        Some(_) => Origin::Merged,
+        None if result.is_of_merged => Origin::Merged,
+        None => Origin::Table,
     };
-    Column {
-        default,
-        on_update_now: false,
-        explicit_collation: false,
-        ..column
-    }
+    Some((stored.clone(), of))
 }
 
 /// The type of an integer that another query computes: the expression's, if the query is merged, or that of the

@@ -28,7 +28,9 @@ impl ResultColumn {
             no_default: false,
             on_update_now: false,
             is_stored: false,
+            is_of_merged: false,
             is_chosen_time: false,
+            is_reference: false,
         }
     }
 
@@ -87,6 +89,7 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
                         original_name: of.name.clone(),
                         ty: column.ty,
                         nullable: column.nullable,
+                        is_of_merged: of.is_merged,
                         ..(**origin).clone()
                     };
                 }
@@ -98,6 +101,8 @@ fn describe(column: &mut ResultColumn, scope: &Scope, of: ColumnRef) {
             if let Some(view) = relation.view.as_ref().filter(|view| view.is_merged) {
                 column.original_table.clone_from(&view.definition.name);
             }
+            column.is_reference = of.is_merged;
+            column.is_chosen_time = of.origin.as_ref().is_some_and(|origin| origin.is_chosen_time);
             return;
         }
     };

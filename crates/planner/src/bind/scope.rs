@@ -2,12 +2,12 @@
 
 use functions::Expr;
 use syntax::ast::ColumnName;
-use types::{Result, errno};
+use types::Result;
 
 use super::context::Context;
 use super::names::{
     FIELD_LIST, FROM_CLAUSE, HAVING_CLAUSE, Names, WHERE_CLAUSE, Within, ambiguous_column, full_name,
-    unknown_column, unknown_without_tables,
+    is_unknown, unknown_column, unknown_without_tables,
 };
 use super::relation::Relation;
 use crate::logical::ColumnId;
@@ -256,7 +256,7 @@ impl ScopeNames<'_> {
         };
         match names.named_within(name, within) {
             Ok(column) => Ok(column),
-            Err(error) if error.code == errno::ER_BAD_FIELD_ERROR => Err(unknown()),
+            Err(error) if is_unknown(&error) => Err(unknown()),
             Err(error) => Err(error),
         }
     }

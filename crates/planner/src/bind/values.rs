@@ -129,6 +129,7 @@ impl ValuesColumn {
         let Column { id, ty, nullable } = self.column;
         QueryColumn {
             is_aggregate: false,
+            is_rolled_key: false,
             id: self.text.unwrap_or(id),
             ty,
             nullable,

@@ -69,9 +69,11 @@ pub(super) fn bind_view(
             false => announced(&of_query.result, definition),
         }));
         column.base = column.base.take().filter(|_| is_merged);
+        column.is_merged = is_merged;
     }
     let relation = view_relation(binder, definition, alias, columns, (is_merged, None))?;
-    Ok(From::of(hints::of_derived(binder, bound.root, alias), relation))
+    let root = binder.with_effects(hints::of_derived(binder, bound.root, alias), is_merged);
+    Ok(From::of(root, relation))
 }
 
 /// Binds what belongs to a view's query: names of the session's statement mean nothing there, and the

@@ -192,10 +192,7 @@ fn columns_of_view(
     let is_wrong = |column: &&Column| cannot_be_name(&column.name);
     match columns.iter().find(is_wrong) {
         None => Ok(columns),
-        Some(column) => Err(Error::new(
-            errno::ER_WRONG_COLUMN_NAME,
-            format!("Incorrect column name '{}'", column.name),
-        )),
+        Some(column) => Err(Error::wrong_column_name(&column.name)),
     }
 }
 

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use schema::model::Table;
 use types::{Error, Result, errno};
 
-use super::bound_query::{Definitions, QueryPlace, limited};
+use super::bound_query::{Definitions, QueryPlace, as_it_stands, limited};
 use super::context::Context;
 use super::from_place::{From, FromPlace, filtered};
-use super::names::{FIELD_LIST, ORDER_CLAUSE, WHERE_CLAUSE, unknown_column};
+use super::names::{FIELD_LIST, ORDER_CLAUSE, WHERE_CLAUSE, unknown_column, unknown_place};
 use super::relation::Relation;
 use super::scope::{Scope, ScopeNames};
 use super::subqueries::Subqueries;
 use super::write_target::{WriteTarget, WriteTargets, check_keys, needs_of_target};
-use super::{Binder, filter, foreign_key, limit, literal, parameter, write_target};
+use super::{Binder, filter, foreign_key, hints, limit, literal, parameter, write_target};
 use crate::foreign_key::RowChanges;
 use crate::logical::{
     ColumnId, Get, Logical, LogicalAssignment, LogicalDelete, LogicalFoundTable, LogicalFoundWrite,
@@ -22,7 +22,7 @@ use crate::logical::{
 use crate::object_access::TableNeeds;
 use crate::plan::{Locking, LockingWait, SortKey};
 use schema::privilege::PrivilegeSet;
-use syntax::ast::{self, ColumnName, Delete, ObjectName, OrderItem, TableRef, Update};
+use syntax::ast::{self, ColumnName, Delete, NumberText, ObjectName, OrderItem, TableRef, Update};
 
 /// The place of a WITH before UPDATE or DELETE.
 const STATEMENT: QueryPlace<'static> = QueryPlace {
@@ -233,6 +233,8 @@ fn found_rows<'a>(
     tables: &[TableRef],
     clauses: RowClauses<'a>,
 ) -> Result<WrittenRows<'a>> {
+    let is_of_one_table = matches!(tables, [TableRef::Table(_)]);
+    binder.types.is_in_query.set(!is_of_one_table);
     let from = binder.from(
         tables,
         FromPlace {
@@ -242,6 +244,7 @@ fn found_rows<'a>(
             for_writing: Some(needs_before(clauses.statement, tables)),
         },
     )?;
+    hints::check_hinted_names(binder, &from.scope);
     Ok(WrittenRows {
         from,
         clauses,
@@ -298,9 +301,16 @@ fn written_order(
     };
     let mut keys = Vec::with_capacity(rows.clauses.order_by.len());
     for item in rows.clauses.order_by {
-        // There is no select list, so a number is a constant.
+        let expr = match &item.expr {
+            ast::Expr::Parameter(_) if binder.types.literal_params => return Err(as_it_stands()),
+            // There is no select list.
+            ast::Expr::Number(NumberText::Integer(digits)) => {
+                return Err(unknown_place(digits, ORDER_CLAUSE));
+            }
+            expr => binder.scalar(expr, &context)?,
+        };
         keys.push(SortKey {
-            expr: binder.scalar(&item.expr, &context)?,
+            expr,
             descending: item.descending,
         });
     }

@@ -11,6 +11,7 @@ use super::stored::column;
 use super::stored_columns::StoredColumns;
 use crate::bound::add_columns;
 use crate::default_value::implicit;
+use crate::functional_index::{in_index, index_of};
 use crate::model::Table;
 
 /// Makes selected columns of rows, some of which are virtual.
@@ -38,6 +39,8 @@ struct ComputedColumn {
     /// What a NOT NULL column has in place of NULL.
     implicit: Option<Value>,
     is_checked: bool,
+    /// The index whose expression it is.
+    index: Option<String>,
 }
 
 impl Computed {
@@ -71,6 +74,9 @@ impl Computed {
                     false => Some(stored_default(column, &implicit(&column.ty))?),
                 },
                 is_checked: false,
+                index: column
+                    .hidden
+                    .then(|| index_of(table, generated.column).to_owned()),
             });
         }
         columns.reverse();
@@ -116,8 +122,7 @@ impl Computed {
                 Some(checking) if column.is_checked => checking,
                 _ => &context,
             };
-            let (made, from) = functions::eval_assigned(&column.value, Row::Values(&row), context)?;
-            let made = functions::assign::value(made, &from, &column.ty, &column.name, 1, context)?;
+            let made = column.value_in(&row, context)?;
             if let Some(cell) = row.get_mut(column.offset) {
                 *cell = match &column.implicit {
                     Some(implicit) if made.is_null() => implicit.clone(),
@@ -131,6 +136,18 @@ impl Computed {
             }
         }
         Ok(())
+    }
+}
+
+impl ComputedColumn {
+    fn value_in(&self, row: &[Value], context: &EvalContext) -> Result<Value> {
+        let made = functions::eval_assigned(&self.value, Row::Values(row), context);
+        let made = made
+            .and_then(|(made, from)| functions::assign::value(made, &from, &self.ty, &self.name, 1, context));
+        made.map_err(|error| match &self.index {
+            Some(index) if self.is_checked => in_index(error.code, index, 1).unwrap_or(error),
+            _ => error,
+        })
     }
 }
 

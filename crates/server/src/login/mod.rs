@@ -64,6 +64,8 @@ impl Refusal {
 /// A client that has logged in.
 pub struct LoggedIn {
     pub client: ClientInfo,
+    /// What the greeting had.
+    pub nonce: Nonce,
     pub account: Account,
     /// Starts once the reply to the login has been sent.
     pub compression: Option<Algorithm>,
@@ -131,6 +133,7 @@ impl Login<'_> {
         };
         Ok(LoggedIn {
             client,
+            nonce,
             account,
             compression,
         })
@@ -138,21 +141,26 @@ impl Login<'_> {
 
     /// COM_CHANGE_USER: authenticates another user on the connection of `before`.
     ///
-    /// The data that the client sends with the command prove its password for the nonce of the first login.
-    /// The client is asked again, with a new nonce.
+    /// The data that the client sends with the command prove its password for the nonce of the greeting.
+    /// The client is asked again, with a new nonce. One that knows no plugins cannot be asked.
     pub fn change_user(
         mut self,
         request: ChangeUser,
         before: &ClientInfo,
+        of_greeting: &Nonce,
     ) -> std::result::Result<ClientInfo, Refusal> {
-        let nonce = new_nonce(before.capabilities)?;
+        let knows_plugins = before.capabilities & capability::PLUGIN_AUTH != 0;
+        let nonce = match knows_plugins {
+            true => new_nonce(before.capabilities)?,
+            false => of_greeting.clone(),
+        };
         let presented = Presented {
             user: request.user,
             auth: request.auth,
             plugin: request.plugin,
             capabilities: before.capabilities,
         };
-        let account = self.authenticate(&presented, &nonce, true)?;
+        let account = self.authenticate(&presented, &nonce, knows_plugins)?;
         Ok(ClientInfo {
             user: presented.user,
             account: format!("{}@{}", account.user, account.host),

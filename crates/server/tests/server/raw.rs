@@ -72,6 +72,32 @@ fn a_client_that_begins_with_the_other_plugin() {
     }
 }
 
+/// A client that knows no plugins has the nonce of the greeting only, for COM_CHANGE_USER, too.
+#[test]
+fn a_client_without_plugins_changes_its_user() {
+    let server = TestServer::start();
+    for (password, answer) in [("secret", 0), ("wrong", 0xff)] {
+        let mut stream = connect(&server);
+        let greeting = read_packet(&mut stream);
+        // After the version: the connection's id and 8 bytes of the nonce, 19 other bytes, and the rest.
+        let start = greeting.iter().position(|byte| *byte == 0).unwrap() + 5;
+        let nonce = [&greeting[start..start + 8], &greeting[start + 27..start + 39]].concat();
+        let nonce = Nonce::from_bytes(nonce.try_into().unwrap());
+        // PROTOCOL_41 and SECURE_CONNECTION.
+        let mut login = vec![0x00, 0x82, 0, 0, 0, 0, 0, 1, 45];
+        login.resize(32, 0);
+        login.extend(b"native\0\x14");
+        login.extend(native::scramble(b"secret", &nonce));
+        send_packet(&mut stream, 1, &login);
+        assert_eq!(read_packet(&mut stream)[0], 0);
+        let mut change = b"\x11native\0\x14".to_vec();
+        change.extend(native::scramble(password.as_bytes(), &nonce));
+        change.extend(b"\0");
+        send_packet(&mut stream, 0, &change);
+        assert_eq!(read_packet(&mut stream)[0], answer, "{password}");
+    }
+}
+
 /// Reads the greeting, sends `bytes`, and returns the number of the error that comes back.
 fn error_after_greeting(server: &TestServer, bytes: &[u8]) -> u16 {
     let mut stream = connect(server);

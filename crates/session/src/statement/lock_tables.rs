@@ -11,8 +11,9 @@ use cluster::metadata_lock::{Purpose, Use};
 use cluster::wait::{Deadline, WaitLimit};
 use ddl::HeldTables;
 use planner::command::TableToLock;
+use planner::foreign_key::ForeignKeyPlan;
 use schema::definition::TableName;
-use schema::model::{INFORMATION_SCHEMA, Table, wrong_object};
+use schema::model::{INFORMATION_SCHEMA, Schema, Table, wrong_object};
 use schema::privilege::{Privilege, PrivilegeSet};
 use schema::view::{Definer, ViewSecurity};
 use types::Result;
@@ -57,16 +58,20 @@ pub fn lock(session: &mut Session, tables: &[TableToLock]) -> Result<()> {
             name: one.table.clone(),
             alias: one.alias.clone(),
             write: one.write,
+            is_implied: false,
         });
     }
     let lease_term = lease_term(&session.shared.engine.cluster);
+    let mut implied = Vec::new();
     let locks = acquire_present(session, Purpose::LockTables, || {
         let schema = session.shared.engine.cluster.schema();
         for one in &mut named {
             one.id = schema.require_table(&one.name.database, &one.name.name)?.id;
         }
-        Ok(ids(&named))
+        implied = tables_of_keys(&schema, &named);
+        Ok([ids(&named), ids(&implied)].concat())
     })?;
+    named.extend(implied);
     session.table_locks.set(locks, LockKind::Named(named), lease_term);
     Ok(())
 }
@@ -85,8 +90,26 @@ fn lock_tables_of_view(
         name: TableName::of(&access.table),
         alias: access.alias,
         write,
+        is_implied: false,
     }));
     Ok(())
+}
+
+/// The tables that foreign keys lead to from tables that are locked for writing: a write of these needs no lock of its own
+/// on them. Those whose rows it may change are locked for writing, too.
+fn tables_of_keys(schema: &Schema, named: &[LockedTable]) -> Vec<LockedTable> {
+    let written = named.iter().filter(|one| one.write);
+    let tables = written.filter_map(|one| schema.table(&one.name.database, &one.name.name));
+    tables
+        .flat_map(|table| ForeignKeyPlan::tables_beside(schema, table))
+        .map(|(table, write)| LockedTable {
+            id: table.id,
+            name: TableName::of(&table),
+            alias: table.name.clone(),
+            write,
+            is_implied: true,
+        })
+        .collect()
 }
 
 fn check_names(session: &Session, tables: &[TableToLock]) -> Result<()> {
@@ -237,6 +260,7 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
     let lease_term = lease_term(&session.shared.engine.cluster);
     let locked = acquire_present(session, Purpose::LockTables, || {
         follow(session, &mut tables);
+        add_tables_of_keys(session, &mut tables);
         Ok(ids(&tables))
     });
     match locked {
@@ -248,6 +272,17 @@ pub fn unlocked<T>(session: &mut Session, body: impl FnOnce(&mut Session) -> Res
             result
         }
         Err(error) => result.and(Err(error)),
+    }
+}
+
+/// A definition, of another session too, may have added foreign keys.
+fn add_tables_of_keys(session: &Session, tables: &mut Vec<LockedTable>) {
+    for implied in tables_of_keys(&session.shared.engine.cluster.schema(), tables) {
+        let is_there =
+            |one: &LockedTable| one.is_implied && one.id == implied.id && one.write >= implied.write;
+        if !tables.iter().any(is_there) {
+            tables.push(implied);
+        }
     }
 }
 

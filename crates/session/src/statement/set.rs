@@ -319,7 +319,7 @@ fn set_variable(session: &mut Session, scope: VariableScope, name: &str, value: 
     session.settings_changed();
     session.track(name);
     if name == "sql_mode" {
-        warn_of_lone_modes(session);
+        warn_of_modes(session);
     }
     Ok(())
 }
@@ -348,11 +348,18 @@ fn of_transaction(definition: &Definition) -> bool {
     matches!(definition.name, "transaction_isolation" | "transaction_read_only")
 }
 
-/// Strict mode and the modes about dates and division should be used together. MySQL warns at every SET.
-fn warn_of_lone_modes(session: &mut Session) {
+/// Strict mode and the modes about dates and division should be used together, and one mode is deprecated. MySQL warns at
+/// every SET.
+fn warn_of_modes(session: &mut Session) {
     let mode = session.settings.sql_mode;
     let all = mode.no_zero_date && mode.no_zero_in_date && mode.error_for_division_by_zero;
     let any = mode.no_zero_date || mode.no_zero_in_date || mode.error_for_division_by_zero;
+    if mode.pad_char_to_full_length {
+        session.diagnostics.add(Warning::warning(
+            3090,
+            "Changing sql mode 'PAD_CHAR_TO_FULL_LENGTH' is deprecated. It will be removed in a future release.",
+        ));
+    }
     if mode.strict != all || mode.strict != any {
         session.diagnostics.add(Warning::warning(
             3135,

@@ -330,23 +330,20 @@ impl Query {
         }
     }
 
-    /// The rows of a VALUES without ORDER BY, LIMIT or locking clause, in parentheses or not. Any other query
-    /// is returned unchanged.
-    pub fn into_plain_values(mut self: Box<Self>) -> Result<Vec<Vec<Option<Expr>>>, Box<Self>> {
-        match self.plain_values() {
+    /// The rows that INSERT takes of a VALUES, in parentheses or not. It inserts all of them: MySQL ignores ORDER BY and
+    /// LIMIT there. Any other query is returned unchanged.
+    pub fn into_inserted_rows(mut self: Box<Self>) -> Result<Vec<Vec<Option<Expr>>>, Box<Self>> {
+        match self.inserted_rows() {
             Some(rows) => Ok(std::mem::take(rows)),
             None => Err(self),
         }
     }
 
-    fn plain_values(&mut self) -> Option<&mut Vec<Vec<Option<Expr>>>> {
-        let plain = self.with.is_none()
-            && self.order_by.is_empty()
-            && self.limit.is_none()
-            && self.locking.is_empty();
+    fn inserted_rows(&mut self) -> Option<&mut Vec<Vec<Option<Expr>>>> {
+        let plain = self.with.is_none() && self.locking.is_empty();
         match &mut self.body {
             QueryBody::Values(rows) if plain => Some(rows),
-            QueryBody::Nested(query) if plain => query.plain_values(),
+            QueryBody::Nested(query) if plain => query.inserted_rows(),
             _ => None,
         }
     }

@@ -225,8 +225,11 @@ pub fn lock_tables(parser: &mut Parser<'_>) -> Result<Statement> {
         };
         let write = !parser.eat(Kw::READ);
         if write {
-            parser.eat(Kw::LOW_PRIORITY);
+            let low_priority = parser.eat(Kw::LOW_PRIORITY);
             parser.expect(Kw::WRITE)?;
+            if low_priority {
+                deprecated::replaced(parser, "LOW_PRIORITY WRITE", "WRITE");
+            }
         } else {
             // READ LOCAL differs from READ only for MyISAM.
             parser.eat(Kw::LOCAL);

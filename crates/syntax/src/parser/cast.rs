@@ -78,6 +78,10 @@ fn cast_type_of(parser: &mut Parser<'_>, text: Range<usize>) -> Result<CastType>
     let ty = cast_type(parser)?;
     let name = || parser.source(text.start, text.end);
     match ty {
+        CastType::Decimal { precision, scale } if u32::from(scale) > precision => Err(Error::new(
+            errno::ER_M_BIGGER_THAN_D,
+            "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '').",
+        )),
         CastType::Decimal { precision, .. } if precision > DIGITS_MAX => Err(Error::new(
             errno::ER_TOO_BIG_PRECISION,
             format!(

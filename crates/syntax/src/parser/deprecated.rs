@@ -31,6 +31,15 @@ pub fn full_as_name(parser: &mut Parser<'_>) {
     ));
 }
 
+/// Warning 1287 of the order of the conditions of a JSON_TABLE's column.
+pub fn empty_after_error(parser: &mut Parser<'_>) {
+    parser.warnings.push(Warning::warning(
+        errno::ER_WARN_DEPRECATED_SYNTAX,
+        "Specifying an ON EMPTY clause after the ON ERROR clause in a JSON_TABLE column definition is deprecated syntax and \
+         will be removed in a future release. Specify ON EMPTY before ON ERROR instead.",
+    ));
+}
+
 #[cfg(test)]
 mod tests {
     use crate::parse_one;
@@ -54,6 +63,7 @@ mod tests {
         assert_eq!(codes("flush hosts"), [1287]);
         assert_eq!(codes("show slave status"), [1287]);
         assert_eq!(codes("show replica status"), [0; 0]);
+        assert_eq!(codes("lock tables t low_priority write, u write"), [1287]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use types::{Error, Result, errno};
 
-use super::{Parser, data_type, names};
+use super::{Parser, data_type, deprecated, names};
 use crate::ast::{JsonTable, JsonTableColumn, JsonTableCondition, JsonTableLevel, TableRef};
 use crate::lexer::keywords::Keyword as Kw;
 use crate::lexer::token::Kind;
@@ -64,8 +64,12 @@ fn json_table_column(parser: &mut Parser<'_>) -> Result<JsonTableColumn> {
     let mut on_error = None;
     while let Some(condition) = json_table_condition(parser)? {
         match parser.eat_any(&[Kw::EMPTY, Kw::ERROR]) {
-            // MySQL takes them in any order, although the other one is deprecated.
-            Some(Kw::EMPTY) if on_empty.is_none() => on_empty = Some(condition),
+            Some(Kw::EMPTY) if on_empty.is_none() => {
+                if on_error.is_some() {
+                    deprecated::empty_after_error(parser);
+                }
+                on_empty = Some(condition);
+            }
             Some(Kw::ERROR) if on_error.is_none() => on_error = Some(condition),
             _ => return parser.fail(),
         }

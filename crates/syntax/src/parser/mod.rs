@@ -338,7 +338,9 @@ impl<'a> Parser<'a> {
 
     /// `near '...' at line n`, for a byte of the text.
     pub fn near(&self, start: usize) -> String {
+        // MySQL cuts blanks and semicolons off a text before it reads it.
         let text = self.lexer.text();
+        let text = text.trim_end_matches([';', ' ', '\t', '\n', '\r', '\x0b', '\x0c']);
         let mut start = start.min(text.len());
         while !text.is_char_boundary(start) {
             start -= 1;

@@ -190,10 +190,7 @@ fn check_in_view(alias: &str) -> Result<()> {
     if !alias.is_empty() && !alias.ends_with(' ') && !types::name::is_too_long(alias) {
         return Ok(());
     }
-    Err(Error::new(
-        errno::ER_WRONG_COLUMN_NAME,
-        format!("Incorrect column name '{alias}'"),
-    ))
+    Err(Error::wrong_column_name(alias))
 }
 
 /// An alias without the blanks that it begins with and the characters beyond the 256th. MySQL warns of both in the same

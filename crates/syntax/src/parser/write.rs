@@ -40,8 +40,8 @@ pub fn insert(parser: &mut Parser<'_>) -> Result<Insert> {
         on_duplicate: Vec::new(),
         hints,
     };
-    insert_rows(parser, &mut insert)?;
-    if !replace && !matches!(insert.rows, InsertRows::Query(_)) && parser.eat(Kw::AS) {
+    let may_have_alias = insert_rows(parser, &mut insert)?;
+    if !replace && may_have_alias && parser.eat(Kw::AS) {
         insert.alias = Some(row_alias(parser)?);
     }
     if !replace && parser.eat(Kw::ON) {
@@ -53,14 +53,15 @@ pub fn insert(parser: &mut Parser<'_>) -> Result<Insert> {
     Ok(insert)
 }
 
-fn insert_rows(parser: &mut Parser<'_>, insert: &mut Insert) -> Result<()> {
+/// Returns whether an alias of the new row may follow. `VALUES ROW(...)` is a query, which has none.
+fn insert_rows(parser: &mut Parser<'_>, insert: &mut Insert) -> Result<bool> {
     if parser.eat(Kw::SET) {
         let assignments = parser.comma_separated(values::assignment)?;
         let (columns, values) = assignments.into_iter().map(|a| (a.column, a.value)).unzip();
         insert.columns = columns;
         insert.has_columns = true;
         insert.rows = InsertRows::Values(vec![values]);
-        return Ok(());
+        return Ok(true);
     }
     if parser.kind() == Kind::LeftParen && !is_query_in_parentheses(parser) {
         parser.advance();
@@ -70,20 +71,20 @@ fn insert_rows(parser: &mut Parser<'_>, insert: &mut Insert) -> Result<()> {
         }
         parser.expect_kind(Kind::RightParen)?;
     }
-    if parser.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
+    if !parser.peek_is(Kw::ROW) && parser.eat_any(&[Kw::VALUES, Kw::VALUE]).is_some() {
         insert.rows = match many_literals(parser) {
             Some(rows) => InsertRows::Literals(Arc::new(rows)),
             None => InsertRows::Values(values::rows_of_values(parser)?),
         };
-        return Ok(());
+        return Ok(true);
     }
-    if parser.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE]) || parser.kind() == Kind::LeftParen {
-        insert.rows = match Box::new(parser.query()?).into_plain_values() {
-            // The same as without parentheses: DEFAULT is allowed, for example.
+    if parser.is_any(&[Kw::SELECT, Kw::WITH, Kw::TABLE, Kw::VALUES]) || parser.kind() == Kind::LeftParen {
+        insert.rows = match Box::new(parser.query()?).into_inserted_rows() {
+            // The same as without ROW: DEFAULT is allowed, for example.
             Ok(rows) => InsertRows::Values(rows),
             Err(query) => InsertRows::Query(query),
         };
-        return Ok(());
+        return Ok(false);
     }
     parser.fail()
 }

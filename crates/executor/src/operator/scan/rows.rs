@@ -2,6 +2,7 @@
 //! path.
 
 use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 use arrow::array::{BinaryBuilder, BooleanArray};
@@ -17,12 +18,19 @@ use super::layout::{RowsLayout, ScanLayout};
 use crate::batch::batch_of;
 use crate::ranges::contain;
 
+/// A scan for each row of another table often reads a few rows only.
+const ROWS_BEFORE_ARRANGED: usize = 1_024;
+
 /// Collects the rows of one batch. Its columns are the scan's. The row's key follows if it is asked for and
 /// is not one of them.
 pub(super) struct Rows<'p> {
     scan: &'p TableScan,
     /// The scan's filter with its constants computed.
     filter: Option<Cow<'p, Expr>>,
+    /// How many rows have been filtered.
+    filtered: Cell<usize>,
+    /// The filter with long lists in order, once that is worth the time.
+    arranged: OnceCell<Expr>,
     zone: TimeZone,
     decoder: Decoder,
     /// The rows' keys, and their place among the columns.
@@ -56,6 +64,8 @@ impl<'p> Rows<'p> {
         Ok(Self {
             scan,
             filter: scan.filter.as_ref().map(|filter| functions::hoist(filter, eval)),
+            filtered: Cell::new(0),
+            arranged: OnceCell::new(),
             zone: eval.time_zone,
             decoder: Decoder::new(layout.decoder.clone(), eval.time_zone),
             keys: layout.place.map(|place| (BinaryBuilder::new(), place)),
@@ -98,10 +108,15 @@ impl<'p> Rows<'p> {
 
     /// Which rows of a batch satisfy the scan's filter.
     pub fn filter(&self, batch: &RecordBatch, eval: &EvalContext) -> Result<BooleanArray> {
-        match &self.filter {
-            Some(filter) => eval_predicate(filter, batch, eval),
-            None => Ok(BooleanArray::from(vec![true; batch.num_rows()])),
+        let Some(filter) = &self.filter else {
+            return Ok(BooleanArray::from(vec![true; batch.num_rows()]));
+        };
+        if self.filtered.get() < ROWS_BEFORE_ARRANGED {
+            self.filtered.set(self.filtered.get() + batch.num_rows());
+            return eval_predicate(filter, batch, eval);
         }
+        let arranged = || functions::arranged(Cow::Borrowed(filter.as_ref()), eval);
+        eval_predicate(self.arranged.get_or_init(|| arranged().into_owned()), batch, eval)
     }
 
     /// Whether this access path would find the row in its current state.

@@ -42,18 +42,13 @@ TABLE_COMMENT text ci NULL
 
     fn rows(&self, ctx: &Context<'_>) -> Result<Vec<Row>> {
         let row = |table: &Table| match table.is_virtual() {
-            true if is_view_of_sys(table) => Ok(view(ctx, table)),
+            true if crate::is_view_of_sys(table) => Ok(view(ctx, table)),
             true => Ok(system_table(ctx, table)),
             false if table.view.is_some() => Ok(view(ctx, table)),
             false => stored_table(ctx, table),
         };
         ctx.tables(1, 2)?.into_iter().map(row).collect()
     }
-}
-
-/// MySQL's `sys` has one table; the others are views.
-fn is_view_of_sys(table: &Table) -> bool {
-    table.database == "sys" && table.name != "sys_config"
 }
 
 fn system_table(ctx: &Context, table: &Table) -> Row {
